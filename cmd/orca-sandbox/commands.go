@@ -1,0 +1,72 @@
+// Copyright The Orca Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/probe"
+	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/run"
+	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/setup"
+	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/termination"
+	"github.com/orca-agent-engine/orca-operator/controllers/manifest"
+)
+
+func setupCommand(arguments []string) int {
+	var options setup.Options
+	flags := newFlags("setup")
+	flags.StringVar(&options.Manifest, "manifest", "", "the manifest's `file`")
+	flags.StringVar(&options.Digest, "manifest-digest", "", "the `digest` that the manifest must have")
+	flags.StringVar(&options.Inputs, "inputs", "", "the `folder` with the files' content")
+	flags.StringVar(&options.Sealed, "sealed", "", "the `folder` in which the read-only tree is made")
+	flags.StringVar(&options.Bin, "bin", "", "the `folder` in which this program is installed")
+	message := flags.String("termination-message", termination.DefaultPath, "the `file` for the result")
+	if !parse(flags, arguments) {
+		return exitUsage
+	}
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	err := setup.Run(context.Background(), options, log)
+	if err == nil {
+		return 0
+	}
+	log.Error("setup failed", "error", err)
+	if err := leave(*message, setup.Result(err)); err != nil {
+		log.Error("the result is lost", "error", err)
+	}
+	return 1
+}
+
+// leave writes the result of setup for the operator.
+func leave(path string, result manifest.SetupResult) error {
+	message, err := termination.Open(path)
+	if err != nil {
+		return err
+	}
+	return termination.Write(message, result)
+}
+
+func runCommand(arguments []string) int {
+	var options run.Options
+	flags := newFlags("run")
+	flags.StringVar(&options.Manifest, "manifest", "", "the manifest's `file`")
+	flags.StringVar(&options.Digest, "manifest-digest", "", "the `digest` that the manifest must have")
+	if !parse(flags, arguments) {
+		return exitUsage
+	}
+	return run.Main(options)
+}
+
+func startedCommand(arguments []string) int {
+	if !parse(newFlags("started"), arguments) {
+		return exitUsage
+	}
+	if err := probe.Check(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}

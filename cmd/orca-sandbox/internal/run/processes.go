@@ -1,0 +1,63 @@
+// Copyright The Orca Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"errors"
+	"os"
+	"syscall"
+	"time"
+)
+
+const (
+	// endLimit is how long killed processes may take to vanish. One that is
+	// stuck in the kernel must not keep the result from being written.
+	endLimit = 5 * time.Second
+	// endPoll is how often the launcher looks for processes that aren't its
+	// children: nobody tells it when those are gone.
+	endPoll = 5 * time.Millisecond
+)
+
+// killOthers kills every process of the sandbox but the launcher and reports
+// whether there was any.
+func killOthers() bool {
+	// In any other process, -1 means far more than the sandbox.
+	if os.Getpid() != 1 {
+		return false
+	}
+	return syscall.Kill(-1, syscall.SIGKILL) == nil
+}
+
+// endOthers kills the other processes of the sandbox and waits until they are
+// gone, or for endLimit.
+func endOthers(children <-chan os.Signal) {
+	limit := time.After(endLimit)
+	poll := time.NewTicker(endPoll)
+	defer poll.Stop()
+	for killOthers() {
+		reap(none)
+		select {
+		case <-children:
+		case <-poll.C:
+		case <-limit:
+			return
+		}
+	}
+}
+
+// reap collects all children that have ended, the agent's orphans among them.
+// It reports whether the agent is one of them, and how it ended.
+func reap(agent int) (status syscall.WaitStatus, ended bool) {
+	for {
+		var current syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &current, syscall.WNOHANG, nil)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+		case err != nil || pid == 0:
+			return status, ended
+		case pid == agent:
+			status, ended = current, true
+		}
+	}
+}
