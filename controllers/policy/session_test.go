@@ -1,0 +1,244 @@
+// Copyright The Orca Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package policy_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	orcav1alpha1 "github.com/orca-agent-engine/orca-operator/api/v1alpha1"
+	"github.com/orca-agent-engine/orca-operator/controllers/policy"
+	"github.com/orca-agent-engine/orca-operator/controllers/settings"
+)
+
+// effective returns what holds in a namespace of a deployment with the given
+// lines in its settings file.
+func effective(t *testing.T, lines string) settings.Effective {
+	t.Helper()
+	const file = `
+apiVersion: config.orca.dev/v1alpha1
+kind: OperatorConfig
+sandbox:
+  image: registry.test/agent:v1
+  runtimeImage: registry.test/runtime:v1
+`
+	parsed, err := settings.Parse("settings.yaml", []byte(file+lines))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed.ForNamespace("default")
+}
+
+// file returns a file at the given path, or at its default one.
+func file(name, mountPath string) orcav1alpha1.SessionResource {
+	return orcav1alpha1.SessionResource{Name: name, File: orcav1alpha1.FileResource{
+		FileID:    "file_" + name,
+		Source:    orcav1alpha1.FileSource{ConfigMapKeyRef: orcav1alpha1.ConfigMapKeyReference{Name: "inputs", Key: name}},
+		MountPath: mountPath,
+	}}
+}
+
+func files(count int) []orcav1alpha1.SessionResource {
+	var out []orcav1alpha1.SessionResource
+	for i := range count {
+		out = append(out, file(fmt.Sprintf("file-%03d", i), ""))
+	}
+	return out
+}
+
+func session(resources ...orcav1alpha1.SessionResource) *orcav1alpha1.OrcaSession {
+	return &orcav1alpha1.OrcaSession{Spec: orcav1alpha1.OrcaSessionSpec{Command: []string{"agent"}, Resources: resources}}
+}
+
+// summary is a violation as a table shows it.
+type summary struct{ Reason, Resource, Field string }
+
+func summaries(violations policy.Violations) []summary {
+	var out []summary
+	for _, v := range violations {
+		out = append(out, summary{v.Reason, v.Resource, v.Cause.Field})
+	}
+	return out
+}
+
+const firstPath = "spec.resources[0].file.mountPath"
+
+func TestSession(t *testing.T) {
+	at := func(path string) *orcav1alpha1.OrcaSession { return session(file("a", path)) }
+	refused := func(reason string) []summary { return []summary{{reason, "a", firstPath}} }
+	cases := map[string]struct {
+		settings string
+		session  *orcav1alpha1.OrcaSession
+		want     []summary
+	}{
+		"nothing but a command":      {session: session()},
+		"files at their usual paths": {session: session(file("a", ""), file("b", ""))},
+		"a file at a path of its own, below a directory that is not there": {session: at("/data/in/a")},
+		"a file in the workspace":           {session: at("/workspace/a")},
+		"a file among the memory stores":    {session: at("/mnt/memory/notes/a")},
+		"a file beside the reserved folder": {session: at("/workspace/skills-x")},
+		"a file beside the outputs":         {session: at("/mnt/session/outputs2")},
+		"a file beside the scratch folder":  {session: at("/tmp2/a")},
+
+		"no command anywhere": {
+			session: &orcav1alpha1.OrcaSession{},
+			want:    []summary{{"InvalidSpec", "", "spec.command"}},
+		},
+		"args alone are no command": {
+			session: &orcav1alpha1.OrcaSession{Spec: orcav1alpha1.OrcaSessionSpec{Args: []string{"run.py"}}},
+			want:    []summary{{"InvalidSpec", "", "spec.command"}},
+		},
+		"the deployment's command":    {settings: "  command: [agent]", session: &orcav1alpha1.OrcaSession{}},
+		"no command in Separate mode": {settings: "mode: Separate", session: &orcav1alpha1.OrcaSession{}},
+
+		"as many files as the deployment lets": {session: session(files(100)...)},
+		"one file more": {
+			session: session(files(101)...),
+			want:    []summary{{"LimitExceeded", "", "spec.resources"}},
+		},
+		"as many files as a lower limit lets": {settings: "limits: {files: 2}", session: session(files(2)...)},
+		"one file more than a lower limit": {
+			settings: "limits: {files: 2}",
+			session:  session(files(3)...),
+			want:     []summary{{"LimitExceeded", "", "spec.resources"}},
+		},
+		"as many files as a workspace's limit lets": {
+			settings: "workspaces: [{namespaces: [default], limits: {files: 101}}]",
+			session:  session(files(101)...),
+		},
+
+		"the reserved folder itself":        {session: at("/workspace/skills"), want: refused("ReservedRoot")},
+		"a file in the reserved folder":     {session: at("/workspace/skills/a/b"), want: refused("ReservedRoot")},
+		"a file above the reserved folder":  {session: at("/workspace"), want: refused("ReservedRoot")},
+		"a file in the outputs":             {session: at("/mnt/session/outputs/a"), want: refused("OverlappingRoots")},
+		"the outputs themselves":            {session: at("/mnt/session/outputs"), want: refused("OverlappingRoots")},
+		"a file above the outputs":          {session: at("/mnt/session"), want: refused("OverlappingRoots")},
+		"a file in the scratch folder":      {session: at("/tmp/a"), want: refused("OverlappingRoots")},
+		"a file in the home directory":      {session: at("/tmp/home/a"), want: refused("OverlappingRoots")},
+		"a relative path":                   {session: at("data/a"), want: refused("InvalidSpec")},
+		"the root":                          {session: at("/"), want: refused("InvalidSpec")},
+		"a trailing slash":                  {session: at("/workspace/a/"), want: refused("InvalidSpec")},
+		"two slashes":                       {session: at("/workspace//a"), want: refused("InvalidSpec")},
+		"a dot":                             {session: at("/workspace/./a"), want: refused("InvalidSpec")},
+		"a way up":                          {session: at("/workspace/../etc/passwd"), want: refused("InvalidSpec")},
+		"a colon":                           {session: at("/data/a:b"), want: refused("InvalidSpec")},
+		"a newline":                         {session: at("/data/a\nb"), want: refused("InvalidSpec")},
+		"a character that nobody sees":      {session: at("/data/a\u200bb"), want: refused("InvalidSpec")},
+		"a place of the operating system":   {session: at("/etc/passwd"), want: refused("InvalidSpec")},
+		"a place of the kernel":             {session: at("/proc/self/environ"), want: refused("InvalidSpec")},
+		"shared memory":                     {session: at("/dev/shm/a"), want: refused("InvalidSpec")},
+		"a place of the operator":           {session: at("/orca/bin/orca-sandbox"), want: refused("InvalidSpec")},
+		"a segment of more than 255 bytes":  {session: at("/data/" + strings.Repeat("a", 256)), want: refused("InvalidSpec")},
+		"a path of more than 1,024 bytes":   {session: at(strings.Repeat("/abcdefg", 129)), want: refused("InvalidSpec")},
+		"a path of 1,024 bytes is just fit": {session: at(strings.Repeat("/abcdefg", 128))},
+
+		"two files at one path": {
+			session: session(file("a", "/data/x"), file("b", "/data/x")),
+			want:    []summary{{"MountConflict", "b", "spec.resources[1].file.mountPath"}},
+		},
+		"three files at one path": {
+			session: session(file("a", "/data/x"), file("b", "/data/x"), file("c", "/data/x")),
+			want: []summary{
+				{"MountConflict", "b", "spec.resources[1].file.mountPath"},
+				{"MountConflict", "c", "spec.resources[2].file.mountPath"},
+			},
+		},
+		"a file at another's usual path": {
+			session: session(file("a", ""), file("b", "/mnt/session/uploads/file_a/a")),
+			want:    []summary{{"MountConflict", "b", "spec.resources[1].file.mountPath"}},
+		},
+		"paths that differ in case":                        {session: session(file("a", "/data/x"), file("b", "/data/X"))},
+		"a file below another, which setup has to look at": {session: session(file("a", "/data/x"), file("b", "/data/x/y"))},
+
+		"several broken rules come in the order of the rules, then of the fields": {
+			settings: "limits: {files: 2}",
+			session:  session(file("a", "/tmp/a"), file("b", "/workspace/skills"), file("c", "c")),
+			want: []summary{
+				{"LimitExceeded", "", "spec.resources"},
+				{"InvalidSpec", "c", "spec.resources[2].file.mountPath"},
+				{"ReservedRoot", "b", "spec.resources[1].file.mountPath"},
+				{"OverlappingRoots", "a", "spec.resources[0].file.mountPath"},
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := policy.Session(tc.session, effective(t, tc.settings))
+			if diff := cmp.Diff(tc.want, summaries(got)); diff != "" {
+				t.Errorf("violations (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSessionFileNames(t *testing.T) {
+	cases := map[string]struct {
+		filename, key string
+		want          string
+	}{
+		"a usual name":                      {filename: "run.py"},
+		"a name with spaces inside":         {filename: "my report.txt"},
+		"the key where there is no name":    {key: ".hidden"},
+		"a name that is a path":             {filename: "a/b", want: "must not contain '/'"},
+		"a way up":                          {filename: "..", want: "must not have '.' or '..' as a segment"},
+		"a repository's own folder":         {filename: ".git", want: "must not be '.git'"},
+		"a name that reads as an option":    {filename: "-rf", want: "must not start with '-'"},
+		"a space at the end":                {filename: "a ", want: "must not start or end with a space"},
+		"an escape sequence for a terminal": {filename: "a\x1b[31m", want: "must not contain control or format characters"},
+		"a key that is no usable name":      {key: "-rf", want: "must not start with '-'"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			resource := file("a", "")
+			resource.File.Filename = tc.filename
+			if tc.key != "" {
+				resource.File.Source.ConfigMapKeyRef.Key = tc.key
+			}
+			got := policy.Session(session(resource), effective(t, ""))
+			if tc.want == "" {
+				if len(got) > 0 {
+					t.Errorf("refused: %s", got.Message())
+				}
+				return
+			}
+			if diff := cmp.Diff([]summary{{"InvalidSpec", "a", "spec.resources[0].file"}}, summaries(got)); diff != "" {
+				t.Errorf("violations (-want +got):\n%s", diff)
+			} else if !strings.Contains(got.Message(), tc.want) {
+				t.Errorf("message %q lacks %q", got.Message(), tc.want)
+			}
+		})
+	}
+}
+
+func TestSessionWithResourcesThatNoSandboxHasYet(t *testing.T) {
+	artifact := orcav1alpha1.SessionResource{Name: "a", File: orcav1alpha1.FileResource{
+		FileID: "file_a", Source: orcav1alpha1.FileSource{Artifact: &orcav1alpha1.ArtifactSource{}},
+	}}
+	store := orcav1alpha1.SessionResource{Name: "a", MemoryStore: orcav1alpha1.MemoryStoreResource{
+		StoreID: "mem_a",
+		Source: orcav1alpha1.MemoryStoreSource{
+			PersistentVolumeClaim: orcav1alpha1.ClaimReference{ClaimName: "notes"},
+		},
+	}}
+	repository := orcav1alpha1.SessionResource{Name: "a", GitRepository: orcav1alpha1.GitRepositoryResource{URL: "https://git.test/a"}}
+	cases := map[string]struct {
+		resource orcav1alpha1.SessionResource
+		want     summary
+	}{
+		"a file of the artifact store": {artifact, summary{"FileUnavailable", "a", "spec.resources[0].file.source.artifact"}},
+		"a memory store":               {store, summary{"MemoryStoreUnavailable", "a", "spec.resources[0].memoryStore"}},
+		"a repository":                 {repository, summary{"RepositoryFailed", "a", "spec.resources[0].gitRepository"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := policy.Session(session(tc.resource), effective(t, ""))
+			if diff := cmp.Diff([]summary{tc.want}, summaries(got)); diff != "" {
+				t.Errorf("violations (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,79 @@
+// Copyright The Orca Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package sandbox
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/orca-agent-engine/orca-operator/controllers/layout"
+	"github.com/orca-agent-engine/orca-operator/controllers/manifest"
+	"github.com/orca-agent-engine/orca-operator/controllers/settings"
+)
+
+// setupContainer assembles the sandbox. It alone sees the inputs.
+func setupContainer(settings settings.Effective, document []byte) corev1.Container {
+	return corev1.Container{
+		Name:  SetupContainer,
+		Image: settings.Sandbox.RuntimeImage,
+		Command: []string{
+			"/usr/local/bin/orca-sandbox", "setup",
+			"--manifest=" + manifestDir + "/" + setupFile,
+			"--manifest-digest=" + manifest.Digest(document),
+			"--inputs=" + inputsDir,
+			"--sealed=" + sealedDir,
+			"--bin=" + binDir,
+		},
+		Resources: settings.Setup.Resources,
+		VolumeMounts: []corev1.VolumeMount{
+			writable(volumeBin, binDir),
+			writable(volumeSealed, sealedDir),
+			readOnly(volumeSetupManifest, manifestDir),
+			readOnly(volumeInputs, inputsDir),
+		},
+		SecurityContext: containerSecurity(),
+	}
+}
+
+// agentContainer runs the agent under the launcher.
+func agentContainer(settings settings.Effective, document []byte, files []string) corev1.Container {
+	mounts := agentMounts(settings, files)
+	slices.SortFunc(mounts, func(a, b corev1.VolumeMount) int { return cmp.Compare(a.MountPath, b.MountPath) })
+	return corev1.Container{
+		Name:  AgentContainer,
+		Image: settings.Sandbox.Image,
+		Command: []string{
+			launcherPath, "run",
+			"--manifest=" + manifestDir + "/" + sandboxFile,
+			"--manifest-digest=" + manifest.Digest(document),
+		},
+		WorkingDir: layout.Workspace,
+		// The launcher sets these too. They stand here for a process that is
+		// executed in the container without it.
+		Env: []corev1.EnvVar{
+			{Name: "HOME", Value: layout.Home},
+			{Name: "TMPDIR", Value: layout.Tmp},
+		},
+		Resources:       settings.Sandbox.Resources,
+		VolumeMounts:    mounts,
+		StartupProbe:    startupProbe(),
+		SecurityContext: containerSecurity(),
+	}
+}
+
+// startupProbe succeeds once the launcher has executed the agent. Until then
+// the session isn't seen running. What it allows, five minutes, is only the
+// kubelet's bound: the launcher ends by itself much earlier.
+func startupProbe() *corev1.Probe {
+	return &corev1.Probe{
+		ProbeHandler: corev1.ProbeHandler{
+			Exec: &corev1.ExecAction{Command: []string{launcherPath, "started"}},
+		},
+		PeriodSeconds:    1,
+		TimeoutSeconds:   5,
+		FailureThreshold: 300,
+	}
+}

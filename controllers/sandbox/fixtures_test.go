@@ -1,0 +1,94 @@
+// Copyright The Orca Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package sandbox_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	orcav1alpha1 "github.com/orca-agent-engine/orca-operator/api/v1alpha1"
+	"github.com/orca-agent-engine/orca-operator/controllers/sandbox"
+	"github.com/orca-agent-engine/orca-operator/controllers/settings"
+)
+
+const (
+	setupAnnotation   = "orca.dev/setup"
+	sandboxAnnotation = "orca.dev/sandbox"
+)
+
+// effective returns what holds in the session's namespace of a deployment with
+// the given lines in its settings file.
+func effective(t *testing.T, lines string) settings.Effective {
+	t.Helper()
+	const file = `
+apiVersion: config.orca.dev/v1alpha1
+kind: OperatorConfig
+sandbox:
+  image: registry.test/agent:v1
+  runtimeImage: registry.test/runtime:v1
+`
+	parsed, err := settings.Parse("settings.yaml", []byte(file+lines))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed.ForNamespace("team")
+}
+
+func session(resources ...orcav1alpha1.SessionResource) *orcav1alpha1.OrcaSession {
+	return &orcav1alpha1.OrcaSession{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "report", UID: "5a1f9c7e-0c2b-4b60-9d4e-1f6f0d1c2b3a"},
+		Spec: orcav1alpha1.OrcaSessionSpec{
+			Command:   []string{"python3"},
+			Args:      []string{"run.py"},
+			Resources: resources,
+		},
+	}
+}
+
+// file returns a file at the given path, or at its default one.
+func file(name, mountPath string) orcav1alpha1.SessionResource {
+	return orcav1alpha1.SessionResource{Name: name, File: orcav1alpha1.FileResource{
+		FileID:    "file_" + name,
+		Source:    orcav1alpha1.FileSource{ConfigMapKeyRef: orcav1alpha1.ConfigMapKeyReference{Name: "inputs", Key: name + ".csv"}},
+		MountPath: mountPath,
+	}}
+}
+
+func files(count int) []orcav1alpha1.SessionResource {
+	var out []orcav1alpha1.SessionResource
+	for i := range count {
+		out = append(out, file(fmt.Sprintf("file-%03d", i), ""))
+	}
+	return out
+}
+
+func input(s *orcav1alpha1.OrcaSession, effective settings.Effective) sandbox.Input {
+	return sandbox.Input{
+		Session: s, Settings: effective, Attempt: 1,
+		Lifetime: 90 * time.Minute, InputVersions: "versions",
+	}
+}
+
+func build(t *testing.T, in sandbox.Input) *corev1.Pod {
+	t.Helper()
+	pod, err := sandbox.Build(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pod
+}
+
+func encode(t *testing.T, pod *corev1.Pod) string {
+	t.Helper()
+	out, err := json.Marshal(pod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
