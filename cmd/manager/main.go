@@ -1,0 +1,134 @@
+// Copyright The Orca Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command manager is the Orca operator's control plane.
+package main
+
+import (
+	"crypto/tls"
+	"flag"
+	"fmt"
+	"os"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	orcav1alpha1 "github.com/orca-agent-engine/orca-operator/api/v1alpha1"
+	"github.com/orca-agent-engine/orca-operator/controllers"
+	"github.com/orca-agent-engine/orca-operator/controllers/settings"
+)
+
+// version is set by the linker.
+var version = "devel"
+
+type options struct {
+	settings       string
+	metricsAddress string
+	probeAddress   string
+	leaderElect    bool
+	workers        int
+}
+
+func main() {
+	o := options{}
+	flag.StringVar(&o.settings, "settings", "/etc/orca/settings.yaml", "the deployment's settings file")
+	flag.StringVar(&o.metricsAddress, "metrics-bind-address", ":8443", "where metrics are served over HTTPS to authorised callers; 0 turns them off")
+	flag.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "where the probes are served")
+	flag.BoolVar(&o.leaderElect, "leader-elect", false, "let only one of several replicas act")
+	flag.IntVar(&o.workers, "workers", 50, "how many sessions are worked on at the same time")
+	logging := zap.Options{}
+	logging.BindFlags(flag.CommandLine)
+	flag.Parse()
+	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&logging)))
+	if err := run(o); err != nil {
+		ctrl.Log.Error(err, "The manager ended")
+		os.Exit(1)
+	}
+}
+
+func run(o options) error {
+	deployment, err := settings.Load(o.settings)
+	if err != nil {
+		return err
+	}
+	if mode := deployment.ForNamespace("").Mode; mode != settings.ModeColocated {
+		return fmt.Errorf("settings file %s: mode: %s is not supported by this version, use %s", o.settings, mode, settings.ModeColocated)
+	}
+	mgr, err := newManager(o)
+	if err != nil {
+		return err
+	}
+	ctx := ctrl.SetupSignalHandler()
+	if err := controllers.Setup(ctx, mgr, deployment, o.workers); err != nil {
+		return err
+	}
+	ctrl.Log.Info("Starting", "version", version)
+	return mgr.Start(ctx)
+}
+
+func newManager(o options) (ctrl.Manager, error) {
+	cacheOptions, err := controllers.CacheOptions()
+	if err != nil {
+		return nil, err
+	}
+	restConfig, err := ctrl.GetConfig()
+	if err != nil {
+		return nil, fmt.Errorf("finding the API server: %w", err)
+	}
+	// The API server's own priority and fairness decides, not the client.
+	restConfig.QPS = -1
+	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
+		Scheme: newScheme(),
+		Cache:  cacheOptions,
+		Client: client.Options{FieldOwner: "orca-manager", FieldValidation: "Strict"},
+		Controller: config.Controller{
+			ReconciliationTimeout: time.Minute,
+		},
+		Metrics:                       metricsOptions(o.metricsAddress),
+		HealthProbeBindAddress:        o.probeAddress,
+		LeaderElection:                o.leaderElect,
+		LeaderElectionID:              "orca-manager",
+		LeaderElectionReleaseOnCancel: true,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("making the manager: %w", err)
+	}
+	return mgr, addProbes(mgr)
+}
+
+func newScheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
+	utilruntime.Must(orcav1alpha1.AddToScheme(scheme))
+	return scheme
+}
+
+// metricsOptions turns HTTP/2 off: its known weaknesses aren't worth what a
+// metrics endpoint would gain from it.
+func metricsOptions(address string) metricsserver.Options {
+	return metricsserver.Options{
+		BindAddress:    address,
+		SecureServing:  true,
+		FilterProvider: filters.WithAuthenticationAndAuthorization,
+		TLSOpts:        []func(*tls.Config){func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} }},
+	}
+}
+
+func addProbes(mgr ctrl.Manager) error {
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return fmt.Errorf("adding the liveness check: %w", err)
+	}
+	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
+		return fmt.Errorf("adding the readiness check: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+// Copyright The Orca Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	orcav1alpha1 "github.com/orca-agent-engine/orca-operator/api/v1alpha1"
+	"github.com/orca-agent-engine/orca-operator/controllers/sandbox"
+	"github.com/orca-agent-engine/orca-operator/controllers/settings"
+)
+
+// +kubebuilder:rbac:groups=orca.dev,resources=orcasessions,verbs=get;list;watch
+// +kubebuilder:rbac:groups=orca.dev,resources=orcasessions/status,verbs=patch
+// +kubebuilder:rbac:groups=orca.dev,resources=orcasessions/finalizers,verbs=update
+// +kubebuilder:rbac:groups=orca.dev,resources=orcaenvironments,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;delete
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+const (
+	indexEnvironment = "spec.environmentRef.name"
+	indexSessionUID  = "metadata.labels.session-uid"
+
+	// eventAction says in an Event what the operator was doing.
+	eventAction = "RunSession"
+	// retryConflict is soon enough for a user and late enough for the cache to
+	// have caught up.
+	retryConflict = 100 * time.Millisecond
+)
+
+// Reconciler runs OrcaSessions.
+type Reconciler struct {
+	Client client.Client
+	// Reader reads past the cache.
+	Reader   client.Reader
+	Settings *settings.Settings
+	Recorder events.EventRecorder
+	Clock    clock.PassiveClock
+	// Workers is how many sessions are reconciled at the same time.
+	Workers int
+}
+
+// SetupWithManager registers the reconciler and the indexes that it reads by.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
+	if err := addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("session").
+		For(&orcav1alpha1.OrcaSession{}, builder.WithPredicates(
+			predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
+		Owns(&corev1.Pod{}).
+		Watches(&orcav1alpha1.OrcaEnvironment{}, handler.EnqueueRequestsFromMapFunc(r.sessionsOf),
+			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WithOptions(controller.Options{MaxConcurrentReconciles: r.Workers}).
+		Complete(reconcile.AsReconciler(r.Client, r))
+}
+
+func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
+	err := indexer.IndexField(ctx, &orcav1alpha1.OrcaSession{}, indexEnvironment, func(object client.Object) []string {
+		return []string{object.(*orcav1alpha1.OrcaSession).Spec.EnvironmentRef.Name}
+	})
+	if err != nil {
+		return fmt.Errorf("indexing sessions by environment: %w", err)
+	}
+	err = indexer.IndexField(ctx, &corev1.Pod{}, indexSessionUID, func(object client.Object) []string {
+		return []string{object.GetLabels()[sandbox.LabelSessionUID]}
+	})
+	if err != nil {
+		return fmt.Errorf("indexing pods by session: %w", err)
+	}
+	return nil
+}
+
+// sessionsOf returns the sessions on an environment.
+func (r *Reconciler) sessionsOf(ctx context.Context, environment client.Object) []reconcile.Request {
+	var sessions orcav1alpha1.OrcaSessionList
+	err := r.Client.List(ctx, &sessions, client.InNamespace(environment.GetNamespace()),
+		client.MatchingFields{indexEnvironment: environment.GetName()})
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Listing the sessions of an environment failed", "environment", client.ObjectKeyFromObject(environment))
+		return nil
+	}
+	requests := make([]reconcile.Request, 0, len(sessions.Items))
+	for i := range sessions.Items {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&sessions.Items[i])})
+	}
+	return requests
+}
+
+// Reconcile brings one session a step further.
+func (r *Reconciler) Reconcile(ctx context.Context, session *orcav1alpha1.OrcaSession) (reconcile.Result, error) {
+	observation, err := r.observe(ctx, session)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	j := judge(observation)
+	err = r.carryOut(ctx, j)
+	switch {
+	case apierrors.IsConflict(err):
+		return reconcile.Result{RequeueAfter: retryConflict}, nil
+	case apierrors.IsNotFound(err):
+		return reconcile.Result{}, nil
+	case err != nil:
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{RequeueAfter: j.after}, nil
+}
+
+func (r *Reconciler) carryOut(ctx context.Context, j *judgement) error {
+	if err := r.removePods(ctx, j.remove); err != nil {
+		return err
+	}
+	if j.start > 0 {
+		if err := r.startSandbox(ctx, j); err != nil {
+			return err
+		}
+	}
+	if err := r.writeStatus(ctx, j); err != nil {
+		return fmt.Errorf("writing the session's status: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,213 @@
+// Copyright The Orca Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	orcav1alpha1 "github.com/orca-agent-engine/orca-operator/api/v1alpha1"
+	"github.com/orca-agent-engine/orca-operator/controllers/manifest"
+	"github.com/orca-agent-engine/orca-operator/controllers/sandbox"
+)
+
+// judgeSandbox is about a session whose sandbox is there, in whatever shape.
+func (j *judgement) judgeSandbox(pod *corev1.Pod) {
+	if !active(&j.status) {
+		j.begin(pod)
+	}
+	end, lost := agentEnd(pod), disrupted(pod)
+	switch {
+	case !pod.DeletionTimestamp.IsZero():
+		j.stopping()
+	case j.status.State == orcav1alpha1.SessionStateEnding, !j.stays() && (end == nil || lost != ""):
+		j.stop(j.pods)
+	case lost != "":
+		j.lose(lost, stopTime(pod, j.now))
+	case end != nil:
+		j.judgeEnd(end)
+	case setupFailed(pod):
+		j.judgeSetupFailure(pod)
+	case refusedByNode(pod):
+		j.failSetup(orcav1alpha1.ReasonPodRejected, withoutAmounts(pod.Status.Reason+": "+pod.Status.Message))
+	case ended(pod):
+		j.lose("the sandbox's pod ended and doesn't say how", j.now)
+	case j.ran(), agentStarted(pod):
+		j.run()
+	default:
+		j.judgeStarting(pod)
+	}
+}
+
+// begin records the sandbox of a new attempt.
+func (j *judgement) begin(pod *corev1.Pod) {
+	j.status.Attempt++
+	j.status.LastHandledResume = j.session.Annotations[orcav1alpha1.ResumeAnnotation]
+	j.status.PodName, j.status.PodUID = pod.Name, pod.UID
+	j.status.StartTime, j.status.EndTime = metav1.NewTime(j.now), metav1.Time{}
+	j.status.ExitCode = nil
+	// A session whose paths can't be derived has been refused before.
+	if resources, err := sandbox.Resources(j.session); err == nil {
+		j.status.Resources = resources
+	}
+	j.prepare()
+	j.wait(orcav1alpha1.SessionStateStarting, orcav1alpha1.ReasonStarting, messageStarting)
+}
+
+// stop removes pods of a session that is asked to have none.
+func (j *judgement) stop(pods []corev1.Pod) {
+	j.remove = pods
+	j.stopping()
+}
+
+func (j *judgement) stopping() {
+	j.countRun(j.now)
+	if !j.stays() {
+		j.discard()
+	}
+	j.wait(orcav1alpha1.SessionStateEnding, orcav1alpha1.ReasonEnding, "the sandbox is being stopped")
+}
+
+func (j *judgement) run() {
+	j.prepared()
+	j.status.State = orcav1alpha1.SessionStateRunning
+	j.conditions().Reached(orcav1alpha1.ReasonRunning, "the agent is running")
+}
+
+func (j *judgement) prepared() {
+	j.conditions().Set(orcav1alpha1.ConditionPrepared, metav1.ConditionTrue, orcav1alpha1.ReasonPrepared, "the sandbox is prepared")
+}
+
+// judgeStarting is about a sandbox whose agent hasn't been executed yet. A
+// status is written for what holds it up, not for each step that it takes.
+func (j *judgement) judgeStarting(pod *corev1.Pod) {
+	j.prepare()
+	reason, message := holdup(pod)
+	left := j.deadline().Sub(j.now)
+	if left > 0 {
+		j.wait(orcav1alpha1.SessionStateStarting, reason, message)
+		j.after = left
+		return
+	}
+	if reason == orcav1alpha1.ReasonStarting {
+		reason, message = orcav1alpha1.ReasonSetupTimeout, fmt.Sprintf("the agent was not started in time (%s)", message)
+	}
+	j.remove = []corev1.Pod{*pod}
+	j.failSetup(reason, message)
+}
+
+// judgeSetupFailure is about a sandbox that could not be assembled. A file
+// that isn't there may still come: then another sandbox is made.
+func (j *judgement) judgeSetupFailure(pod *corev1.Pod) {
+	reason, message := setupFailure(setupEnd(pod))
+	switch {
+	case reason != orcav1alpha1.ReasonFileUnavailable:
+		j.failSetup(reason, message)
+	case j.inputsChanged(pod) && j.now.Before(j.deadline()):
+		j.remove = []corev1.Pod{*pod}
+		j.wait(orcav1alpha1.SessionStatePending, orcav1alpha1.ReasonWaitingForTermination, messageTerminating)
+	default:
+		j.waitForInputs(orcav1alpha1.SessionStateStarting, message)
+	}
+}
+
+// setupFailure returns why setup failed, as a condition reason and a message.
+func setupFailure(end *corev1.ContainerStateTerminated) (reason, message string) {
+	if end.Reason == reasonOOMKilled {
+		return orcav1alpha1.ReasonSetupOutOfMemory, "setup ran out of memory"
+	}
+	result, err := manifest.DecodeResult[manifest.SetupResult](end.Message)
+	if err != nil {
+		return orcav1alpha1.ReasonWritePolicyUnverified, fmt.Sprintf("setup ended with exit code %d and left no result", end.ExitCode)
+	}
+	if result.Resource != "" {
+		result.Cause = fmt.Sprintf("resource %q: %s", result.Resource, result.Cause)
+	}
+	switch result.Code {
+	case manifest.SetupFileUnavailable:
+		return orcav1alpha1.ReasonFileUnavailable, result.Cause
+	case manifest.SetupMountConflict:
+		return orcav1alpha1.ReasonMountConflict, result.Cause
+	case manifest.SetupTimeout:
+		return orcav1alpha1.ReasonSetupTimeout, result.Cause
+	default:
+		return orcav1alpha1.ReasonWritePolicyUnverified, "setup could not assemble the sandbox: " + result.Cause
+	}
+}
+
+const (
+	// reasonOOMKilled is the kubelet's word for a container out of memory.
+	reasonOOMKilled = "OOMKilled"
+	// reasonUnknown is its word for one that it lost track of, as after a
+	// restart of the node.
+	reasonUnknown = "ContainerStatusUnknown"
+	// exitKilled is the exit code of a process that SIGKILL ended.
+	exitKilled = 137
+
+	messageLifetime = "the agent ran for as long as the deployment lets it"
+)
+
+// judgeEnd is about a sandbox whose agent's container has ended by itself.
+func (j *judgement) judgeEnd(end *corev1.ContainerStateTerminated) {
+	if j.ran() {
+		j.endAgent(end)
+		return
+	}
+	j.judgeQuickEnd(end)
+}
+
+// judgeQuickEnd is about a container that ended before its agent was seen
+// running. Only then is the launcher's word asked for, and only for which of
+// the known things happened: afterwards the agent could have written it.
+func (j *judgement) judgeQuickEnd(end *corev1.ContainerStateTerminated) {
+	result, err := manifest.DecodeResult[manifest.RunResult](end.Message)
+	switch {
+	case end.Reason == reasonOOMKilled && end.ExitCode == exitKilled:
+		j.prepared()
+		j.endAgent(end)
+	case err != nil:
+		j.failSetup(orcav1alpha1.ReasonWritePolicyUnverified,
+			fmt.Sprintf("the launcher ended with exit code %d and left no result", end.ExitCode))
+	default:
+		j.judgeResult(end, result)
+	}
+}
+
+func (j *judgement) judgeResult(end *corev1.ContainerStateTerminated, result manifest.RunResult) {
+	switch result.Code {
+	case manifest.RunAgentExited, manifest.RunLifetimeExceeded:
+		j.prepared()
+		j.endAgent(end)
+	case manifest.RunStopped:
+		j.lose("the sandbox was stopped from outside", j.now)
+	case manifest.RunCommandNotFound:
+		j.failSetup(orcav1alpha1.ReasonInvalidSpec, fmt.Sprintf("command: %q was not found in the sandbox's image", result.Path))
+	case manifest.RunCommandNotExecutable:
+		j.failSetup(orcav1alpha1.ReasonInvalidSpec, fmt.Sprintf("command: %q can't be executed in the sandbox's image", result.Path))
+	default:
+		j.failSetup(orcav1alpha1.ReasonWritePolicyUnverified, fmt.Sprintf("the write policy could not be established: %q", result.Path))
+	}
+}
+
+// endAgent is about an agent that ran and ended.
+func (j *judgement) endAgent(end *corev1.ContainerStateTerminated) {
+	ran := max(end.FinishedAt.Sub(end.StartedAt.Time), 0)
+	exceeded := ran >= j.remaining()
+	j.status.RunSeconds += int32(ran.Seconds())
+	j.status.ExitCode = new(end.ExitCode)
+	j.status.EndTime = end.FinishedAt
+	switch {
+	case end.Reason == reasonOOMKilled && end.ExitCode == exitKilled:
+		j.end(orcav1alpha1.ErrorAgentFailed, orcav1alpha1.ReasonOutOfMemory, "the agent ran out of memory")
+	case exceeded:
+		j.end(orcav1alpha1.ErrorLifetimeExceeded, orcav1alpha1.ReasonLifetimeExceeded, messageLifetime)
+	case end.ExitCode != 0:
+		j.end(orcav1alpha1.ErrorAgentFailed, orcav1alpha1.ReasonAgentFailed, fmt.Sprintf("the agent exited with code %d", end.ExitCode))
+	default:
+		j.status.State = orcav1alpha1.SessionStateEnded
+		j.conditions().Reached(orcav1alpha1.ReasonCompleted, "the agent exited with code 0")
+	}
+}

@@ -1,0 +1,126 @@
+// Copyright The Orca Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	orcav1alpha1 "github.com/orca-agent-engine/orca-operator/api/v1alpha1"
+	"github.com/orca-agent-engine/orca-operator/controllers/policy"
+	"github.com/orca-agent-engine/orca-operator/controllers/sandbox"
+)
+
+const (
+	// recheckInputs is how often missing inputs are looked for: nothing tells
+	// the operator when they come, since it may not watch ConfigMaps.
+	recheckInputs = 5 * time.Second
+	// recheckFailed is the same once the session has failed for want of them,
+	// and how often a stranger's pod is looked for.
+	recheckFailed = time.Minute
+
+	messageTerminating = "an earlier sandbox of the session is not gone yet"
+)
+
+// failed reports whether the session is idle because something went wrong, and
+// not because it was asked to be.
+func (j *judgement) failed() bool {
+	return j.status.State == orcav1alpha1.SessionStateIdle &&
+		meta.IsStatusConditionTrue(j.status.Conditions, orcav1alpha1.ConditionStalled)
+}
+
+// resumes reports whether a failed session is to be tried again.
+func (j *judgement) resumes() bool {
+	return j.session.Generation > j.status.Error.ObservedGeneration ||
+		j.session.Annotations[orcav1alpha1.ResumeAnnotation] != j.status.LastHandledResume ||
+		j.causeGone()
+}
+
+// causeGone reports whether what a session failed for has changed.
+func (j *judgement) causeGone() bool {
+	switch j.status.Error.Reason {
+	case orcav1alpha1.ReasonPackagesUnsupported, orcav1alpha1.ReasonImageRejected:
+		return j.environment != nil && len(policy.Environment(j.environment, j.settings)) == 0
+	case orcav1alpha1.ReasonFileUnavailable:
+		return len(j.inputs.missing) == 0 && j.inputsChanged(find(j.pods, j.status.PodName)) &&
+			len(policy.Session(j.session, j.settings)) == 0
+	default:
+		return false
+	}
+}
+
+// inputsChanged reports whether the inputs are others than when a pod was made.
+func (j *judgement) inputsChanged(pod *corev1.Pod) bool {
+	return pod == nil || pod.Annotations[sandbox.AnnotationInputs] != j.inputs.versions
+}
+
+// recheck keeps looking for what a failed session lacked, where nothing would
+// tell.
+func (j *judgement) recheck() {
+	if j.status.Error.Reason == orcav1alpha1.ReasonFileUnavailable {
+		j.after = recheckFailed
+	}
+}
+
+// judgeStart is about a session that has no sandbox and should have one.
+func (j *judgement) judgeStart() {
+	j.status.LastHandledResume = j.session.Annotations[orcav1alpha1.ResumeAnnotation]
+	switch {
+	case j.environment == nil:
+		j.pend()
+		j.wait(orcav1alpha1.SessionStatePending, orcav1alpha1.ReasonEnvironmentNotFound,
+			fmt.Sprintf("environment %q does not exist", j.session.Spec.EnvironmentRef.Name))
+	case j.violates():
+	case len(j.pods) > 0:
+		j.remove = j.pods
+		j.wait(orcav1alpha1.SessionStatePending, orcav1alpha1.ReasonWaitingForTermination, messageTerminating)
+	case len(j.inputs.missing) > 0:
+		j.waitForInputs(orcav1alpha1.SessionStatePending, fmt.Sprintf("ConfigMap %q does not exist", j.inputs.missing[0]))
+	case j.remaining() <= 0:
+		j.end(orcav1alpha1.ErrorLifetimeExceeded, orcav1alpha1.ReasonLifetimeExceeded, messageLifetime)
+	default:
+		j.start = j.status.Attempt + 1
+	}
+}
+
+// violates ends the attempt if a rule is broken.
+func (j *judgement) violates() bool {
+	violations := policy.Environment(j.environment, j.settings)
+	prefix := fmt.Sprintf("environment %q: ", j.environment.Name)
+	if len(violations) == 0 {
+		violations, prefix = policy.Session(j.session, j.settings), ""
+	}
+	if len(violations) == 0 {
+		return false
+	}
+	j.failSetup(violations.Reason(), prefix+violations.Message())
+	return true
+}
+
+// waitForInputs waits until the deadline, then gives up.
+func (j *judgement) waitForInputs(state orcav1alpha1.SessionState, message string) {
+	j.prepare()
+	if !j.now.Before(j.deadline()) {
+		j.failSetup(orcav1alpha1.ReasonFileUnavailable, message)
+		j.recheck()
+		return
+	}
+	j.wait(state, orcav1alpha1.ReasonFileUnavailable, message)
+	j.after = min(recheckInputs, j.deadline().Sub(j.now))
+}
+
+// deadline is when setup must be over: setup.timeout after preparing began,
+// however many sandboxes that took. Callers have called prepare.
+func (j *judgement) deadline() time.Time {
+	prepared := meta.FindStatusCondition(j.status.Conditions, orcav1alpha1.ConditionPrepared)
+	return prepared.LastTransitionTime.Add(j.settings.Setup.Timeout.Duration)
+}
+
+// remaining is how long the agent may still run.
+func (j *judgement) remaining() time.Duration {
+	return j.settings.Sandbox.MaxLifetime.Duration - time.Duration(j.status.RunSeconds)*time.Second
+}

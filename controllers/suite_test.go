@@ -1,0 +1,114 @@
+// Copyright The Orca Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package controllers_test runs the controllers against a real API server. The
+// scheduler and the kubelet are played by the tests.
+package controllers_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/yaml"
+
+	orcav1alpha1 "github.com/orca-agent-engine/orca-operator/api/v1alpha1"
+)
+
+var (
+	scheme = newScheme()
+	// restConfig reaches the API server that all tests share.
+	restConfig *rest.Config
+	// user is a client of somebody who may do anything.
+	user client.Client
+)
+
+func TestMain(m *testing.M) {
+	ctrl.SetLogger(logr.Discard())
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (code int, err error) {
+	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
+		return 0, fmt.Errorf("KUBEBUILDER_ASSETS must name the folder with etcd and kube-apiserver; make test-unit sets it")
+	}
+	environment := &envtest.Environment{
+		CRDDirectoryPaths:     []string{filepath.Join("..", "config", "crd", "bases")},
+		ErrorIfCRDPathMissing: true,
+		// A busy machine takes its time.
+		ControlPlaneStartTimeout: 2 * time.Minute,
+	}
+	// Some clusters have it; then setting an owner takes a right of its own.
+	environment.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")
+	restConfig, err = environment.Start()
+	if err != nil {
+		return 0, fmt.Errorf("starting the API server: %w", err)
+	}
+	defer func() {
+		if stopErr := environment.Stop(); stopErr != nil && err == nil {
+			err = fmt.Errorf("stopping the API server: %w", stopErr)
+		}
+	}()
+	restConfig.QPS = -1
+	user, err = client.New(restConfig, client.Options{Scheme: scheme})
+	if err != nil {
+		return 0, fmt.Errorf("making a client: %w", err)
+	}
+	if err := allowManager(); err != nil {
+		return 0, fmt.Errorf("giving the manager its role: %w", err)
+	}
+	return m.Run(), nil
+}
+
+// allowManager makes the role that the manager is shipped with.
+func allowManager() error {
+	for _, name := range []string{"role.yaml", "role_binding.yaml"} {
+		data, err := os.ReadFile(filepath.Join("..", "config", "rbac", name))
+		if err != nil {
+			return err
+		}
+		object := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(data, &object.Object); err != nil {
+			return fmt.Errorf("decoding %s: %w", name, err)
+		}
+		if err := user.Create(context.Background(), object); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// asManager returns how the operator reaches the API server: with the rights
+// of its role and no others.
+func asManager() *rest.Config {
+	manager := rest.CopyConfig(restConfig)
+	manager.Impersonate = rest.ImpersonationConfig{
+		UserName: "system:serviceaccount:orca-system:orca-manager",
+		Groups:   []string{"system:serviceaccounts", "system:authenticated"},
+	}
+	return manager
+}
+
+func newScheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
+	utilruntime.Must(orcav1alpha1.AddToScheme(scheme))
+	return scheme
+}
