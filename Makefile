@@ -125,7 +125,7 @@ test-unit: need-gcc $(CLUSTER) ## Run the tests that need no cluster
 
 .PHONY: test-e2e
 test-e2e: deploy ## Run the end-to-end tests on the local cluster
-	KUBECONFIG=$(ORCA)/kubeconfig go test -tags e2e -count 1 -timeout 40m ./hack/e2e/...
+	PATH=$(BIN):$$PATH KUBECONFIG=$(ORCA)/kubeconfig go test -tags e2e -count 1 -parallel 4 -timeout 20m ./hack/e2e/...
 
 ##@ Clean
 

@@ -33,6 +33,12 @@ type Setup struct {
 	Directories []string `json:"directories"`
 	// Files are copied into the sealed tree.
 	Files []File `json:"files,omitempty"`
+	// Repositories are cloned.
+	Repositories []Repository `json:"repositories,omitempty"`
+	// ExtraCA holds certificates of authorities to trust, in PEM.
+	ExtraCA string `json:"extraCA,omitempty"`
+	// Proxy is how to reach repositories.
+	Proxy *Proxy `json:"proxy,omitempty"`
 	// TimeoutSeconds bounds the whole of setup.
 	TimeoutSeconds int64 `json:"timeoutSeconds"`
 }
@@ -49,4 +55,39 @@ type File struct {
 	// Source is the file with the content, relative to the folder at which
 	// the setup container has its inputs.
 	Source string `json:"source"`
+}
+
+// Repository is one repository resource.
+type Repository struct {
+	// Resource is its name in the session.
+	Resource string `json:"resource"`
+	// URL is where to clone from.
+	URL string `json:"url"`
+	// At most one of Branch, Tag and Commit says what to check out; none: the
+	// remote's default branch.
+	Branch string `json:"branch,omitempty"`
+	Tag    string `json:"tag,omitempty"`
+	Commit string `json:"commit,omitempty"`
+	// Path is where the working tree appears in the sandbox.
+	Path string `json:"path"`
+	// Volume is the folder of the setup container that holds the repository's
+	// own volume; empty: it lies in the sealed tree.
+	Volume string `json:"volume,omitempty"`
+	// Depth is how many commits of history to fetch; 0 for all.
+	Depth int32 `json:"depth,omitempty"`
+	// Submodules says to clone submodules, and theirs.
+	Submodules bool `json:"submodules,omitempty"`
+	// LFS says to fetch the files that Git LFS keeps elsewhere.
+	LFS bool `json:"lfs,omitempty"`
+	// Secret names the credential, for messages; empty: there is none.
+	Secret string `json:"secret,omitempty"`
+	// Credential is the folder of the setup container that holds it.
+	Credential string `json:"credential,omitempty"`
+}
+
+// Proxy is how to reach repositories.
+type Proxy struct {
+	HTTP    string `json:"http,omitempty"`
+	HTTPS   string `json:"https,omitempty"`
+	NoProxy string `json:"noProxy,omitempty"`
 }

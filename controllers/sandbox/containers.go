@@ -4,9 +4,6 @@
 package sandbox
 
 import (
-	"cmp"
-	"slices"
-
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/orca-agent-engine/orca-operator/controllers/layout"
@@ -15,7 +12,7 @@ import (
 )
 
 // setupContainer assembles the sandbox. It alone sees the inputs.
-func setupContainer(settings settings.Effective, document []byte) corev1.Container {
+func setupContainer(settings settings.Effective, document []byte, p *plan) corev1.Container {
 	return corev1.Container{
 		Name:  SetupContainer,
 		Image: settings.Sandbox.RuntimeImage,
@@ -28,20 +25,18 @@ func setupContainer(settings settings.Effective, document []byte) corev1.Contain
 			"--bin=" + binDir,
 		},
 		Resources: settings.Setup.Resources,
-		VolumeMounts: []corev1.VolumeMount{
+		VolumeMounts: append([]corev1.VolumeMount{
 			writable(volumeBin, binDir),
 			writable(volumeSealed, sealedDir),
 			readOnly(volumeSetupManifest, manifestDir),
 			readOnly(volumeInputs, inputsDir),
-		},
+		}, setupMounts(p)...),
 		SecurityContext: containerSecurity(),
 	}
 }
 
 // agentContainer runs the agent under the launcher.
-func agentContainer(settings settings.Effective, document []byte, files []string) corev1.Container {
-	mounts := agentMounts(settings, files)
-	slices.SortFunc(mounts, func(a, b corev1.VolumeMount) int { return cmp.Compare(a.MountPath, b.MountPath) })
+func agentContainer(settings settings.Effective, document []byte, p *plan) corev1.Container {
 	return corev1.Container{
 		Name:  AgentContainer,
 		Image: settings.Sandbox.Image,
@@ -58,7 +53,7 @@ func agentContainer(settings settings.Effective, document []byte, files []string
 			{Name: "TMPDIR", Value: layout.Tmp},
 		},
 		Resources:       settings.Sandbox.Resources,
-		VolumeMounts:    mounts,
+		VolumeMounts:    agentMounts(settings, p),
 		StartupProbe:    startupProbe(),
 		SecurityContext: containerSecurity(),
 	}

@@ -26,12 +26,12 @@ type documents struct {
 	setup, sandbox []byte
 }
 
-func encodeDocuments(in Input, files []manifest.File) (documents, error) {
-	setup, err := manifest.Encode(setupDocument(in.Settings, files))
+func encodeDocuments(in Input, p *plan) (documents, error) {
+	setup, err := manifest.Encode(setupDocument(in.Settings, p))
 	if err != nil {
 		return documents{}, err
 	}
-	sandbox, err := manifest.Encode(sandboxDocument(in))
+	sandbox, err := manifest.Encode(sandboxDocument(in, p))
 	if err != nil {
 		return documents{}, err
 	}
@@ -41,18 +41,66 @@ func encodeDocuments(in Input, files []manifest.File) (documents, error) {
 	return documents{setup: setup, sandbox: sandbox}, nil
 }
 
-func setupDocument(settings settings.Effective, files []manifest.File) manifest.Setup {
-	return manifest.Setup{
-		Directories:    layout.SealedDirectories(hasSharedMemory(settings)),
-		Files:          files,
+func setupDocument(settings settings.Effective, p *plan) manifest.Setup {
+	directories := append(layout.SealedDirectories(hasSharedMemory(settings)), p.mountPoints()...)
+	slices.Sort(directories)
+	document := manifest.Setup{
+		Directories:    slices.Compact(directories),
+		ExtraCA:        settings.Setup.ExtraCA,
+		Proxy:          proxy(settings.Setup.Proxy),
 		TimeoutSeconds: wholeSeconds(settings.Setup.Timeout.Duration),
+	}
+	for _, file := range p.files {
+		document.Files = append(document.Files, fileDocument(file))
+	}
+	for _, repository := range p.repositories {
+		document.Repositories = append(document.Repositories, repositoryDocument(repository))
+	}
+	return document
+}
+
+func proxy(settings settings.Proxy) *manifest.Proxy {
+	document := manifest.Proxy{HTTP: settings.HTTPProxy, HTTPS: settings.HTTPSProxy, NoProxy: settings.NoProxy}
+	if document == (manifest.Proxy{}) {
+		return nil
+	}
+	return &document
+}
+
+func fileDocument(file placed[orcav1alpha1.FileResource]) manifest.File {
+	source := file.spec.Source.ConfigMapKeyRef
+	return manifest.File{
+		Resource: file.name, Path: file.path,
+		ConfigMap: source.Name, Key: source.Key,
+		Source: file.name,
 	}
 }
 
-func sandboxDocument(in Input) manifest.Sandbox {
+func repositoryDocument(repository placed[orcav1alpha1.GitRepositoryResource]) manifest.Repository {
+	spec := repository.spec
+	document := manifest.Repository{
+		Resource: repository.name, URL: spec.URL, Path: repository.path,
+		Depth:      spec.Depth,
+		Submodules: spec.Submodules == orcav1alpha1.SubmodulesRecursive,
+		LFS:        spec.LFS == orcav1alpha1.LFSFetch,
+		Secret:     spec.Credentials.SecretRef.Name,
+	}
+	if spec.Ref != nil {
+		document.Branch, document.Tag, document.Commit = spec.Ref.Branch, spec.Ref.Tag, spec.Ref.Commit
+	}
+	if spec.Access == orcav1alpha1.AccessReadWrite {
+		document.Volume = repositoriesDir + "/" + repository.name
+	}
+	if document.Secret != "" {
+		document.Credential = credentialsDir + "/" + repository.name
+	}
+	return document
+}
+
+func sandboxDocument(in Input, p *plan) manifest.Sandbox {
 	command, args := agentCommand(in.Session, in.Settings)
 	return manifest.Sandbox{
-		WritableRoots:      layout.WritableRoots(hasSharedMemory(in.Settings)),
+		WritableRoots:      layout.WritableRoots(hasSharedMemory(in.Settings), p.writable()...),
 		Command:            command,
 		Args:               args,
 		Env:                agentEnv(in.Session.Spec.Env),
@@ -62,12 +110,17 @@ func sandboxDocument(in Input) manifest.Sandbox {
 }
 
 // agentCommand returns the session's command or, where it has none, the
-// deployment's. Args belong to either.
-func agentCommand(session *orcav1alpha1.OrcaSession, settings settings.Effective) (command, args []string) {
-	if len(session.Spec.Command) > 0 {
+// deployment's. Args belong to either. In Separate mode no agent runs in the
+// sandbox.
+func agentCommand(session *orcav1alpha1.OrcaSession, deployment settings.Effective) (command, args []string) {
+	switch {
+	case deployment.Mode == settings.ModeSeparate:
+		return nil, nil
+	case len(session.Spec.Command) > 0:
 		return session.Spec.Command, session.Spec.Args
+	default:
+		return deployment.Sandbox.Command, session.Spec.Args
 	}
-	return settings.Sandbox.Command, session.Spec.Args
 }
 
 // agentEnv sorts by name: the list is a map, its order means nothing.

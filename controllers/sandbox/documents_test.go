@@ -15,7 +15,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	orcav1alpha1 "github.com/orca-agent-engine/orca-operator/api/v1alpha1"
-	"github.com/orca-agent-engine/orca-operator/controllers/layout"
 	"github.com/orca-agent-engine/orca-operator/controllers/manifest"
 	"github.com/orca-agent-engine/orca-operator/controllers/sandbox"
 )
@@ -41,7 +40,7 @@ func TestTheLauncherIsToldWhatTheSessionSays(t *testing.T) {
 		pod := build(t, in)
 		got := decode[manifest.Sandbox](t, pod, sandboxAnnotation, pod.Spec.Containers[0])
 		want := manifest.Sandbox{
-			WritableRoots:      layout.WritableRoots(!in.Settings.Sandbox.SharedMemory.IsZero()),
+			WritableRoots:      wantWritable(t, in),
 			Command:            in.Session.Spec.Command,
 			Args:               in.Session.Spec.Args,
 			LifetimeSeconds:    int64((in.Lifetime + time.Second - 1) / time.Second),

@@ -68,6 +68,47 @@ func files(count int) []orcav1alpha1.SessionResource {
 	return out
 }
 
+func repository(name string, access orcav1alpha1.Access, mountPath string) orcav1alpha1.SessionResource {
+	return orcav1alpha1.SessionResource{Name: name, GitRepository: orcav1alpha1.GitRepositoryResource{
+		URL: "https://git.test/org/" + name + ".git", Access: access, MountPath: mountPath,
+	}}
+}
+
+func store(name string, access orcav1alpha1.Access, claim string) orcav1alpha1.SessionResource {
+	return orcav1alpha1.SessionResource{Name: name, MemoryStore: orcav1alpha1.MemoryStoreResource{
+		StoreID: "mem_" + name, StoreName: "Store " + name, Access: access,
+		Source: orcav1alpha1.MemoryStoreSource{PersistentVolumeClaim: orcav1alpha1.ClaimReference{ClaimName: claim}},
+	}}
+}
+
+// oneOfEach returns a resource of every kind with every access, and all that a
+// repository can say.
+func oneOfEach() []orcav1alpha1.SessionResource {
+	everything := repository("everything", orcav1alpha1.AccessReadOnly, "")
+	everything.GitRepository.Ref = &orcav1alpha1.GitReference{Tag: "v1"}
+	everything.GitRepository.Depth = 1
+	everything.GitRepository.Submodules = orcav1alpha1.SubmodulesRecursive
+	everything.GitRepository.LFS = orcav1alpha1.LFSFetch
+	everything.GitRepository.Credentials.SecretRef.Name = "git-cred"
+	return []orcav1alpha1.SessionResource{
+		file("table", ""),
+		everything,
+		repository("mine", orcav1alpha1.AccessReadWrite, ""),
+		store("notes", orcav1alpha1.AccessReadWrite, "notes"),
+		store("facts", "", "facts"),
+	}
+}
+
+// asManyAsAllowed returns 8 repositories, 8 memory stores and 100 files.
+func asManyAsAllowed() []orcav1alpha1.SessionResource {
+	out := files(100)
+	access := []orcav1alpha1.Access{orcav1alpha1.AccessReadOnly, orcav1alpha1.AccessReadWrite}
+	for i := range 8 {
+		out = append(out, repository(fmt.Sprintf("repository-%d", i), access[i%2], ""), store(fmt.Sprintf("store-%d", i), access[i%2], fmt.Sprintf("claim-%d", i)))
+	}
+	return out
+}
+
 func input(s *orcav1alpha1.OrcaSession, effective settings.Effective) sandbox.Input {
 	return sandbox.Input{
 		Session: s, Settings: effective, Attempt: 1,

@@ -6,6 +6,7 @@ package sandbox_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,7 +34,7 @@ func eachGenerated(t *testing.T, test func(t *testing.T, random *rand.Rand, in s
 
 func generateInput(t *testing.T, random *rand.Rand) sandbox.Input {
 	t.Helper()
-	s := session(generateFiles(random)...)
+	s := session(slices.Concat(generateFiles(random), generateRepositories(random), generateStores(random))...)
 	s.Name = generateName(random, 1+random.IntN(253))
 	s.UID = types.UID(fmt.Sprintf("%08x-0000-4000-8000-%012x", random.Uint32(), random.Uint64N(1<<48)))
 	s.Spec.Command, s.Spec.Args = generateWords(random), generateWords(random)
@@ -90,6 +91,39 @@ func generateFiles(random *rand.Rand) []orcav1alpha1.SessionResource {
 	}
 	return out
 }
+
+// generateRepositories returns repositories of which no two overlap.
+func generateRepositories(random *rand.Rand) []orcav1alpha1.SessionResource {
+	var out []orcav1alpha1.SessionResource
+	for i := range random.IntN(9) {
+		name := fmt.Sprintf("repository-%d", i)
+		path := pick(random, []string{"", "", "/workspace/deep/repositories/" + name, "/srv/" + name, "/srv/" + name + "/"})
+		resource := repository(name, pick(random, accesses), path)
+		resource.GitRepository.URL = pick(random, []string{"https://git.test/org/", "git@git.test:", "ssh://git@[::1]:22/~a/"}) + name
+		resource.GitRepository.Credentials.SecretRef.Name = pick(random, []string{"", "git-cred", "git-cred.v2", strings.Repeat("s", 253)})
+		out = append(out, resource)
+	}
+	return out
+}
+
+// generateStores returns stores of which those of one claim are all ReadOnly.
+func generateStores(random *rand.Rand) []orcav1alpha1.SessionResource {
+	var out []orcav1alpha1.SessionResource
+	for i := range random.IntN(9) {
+		name := fmt.Sprintf("store-%d", i)
+		access := pick(random, accesses)
+		claim := "claim." + name + strings.Repeat("c", random.IntN(230))
+		if access != orcav1alpha1.AccessReadWrite {
+			claim = pick(random, []string{claim, "shared"})
+		}
+		resource := store(name, access, claim)
+		resource.MemoryStore.StoreName = pick(random, []string{"", "Notes " + name, "../" + name, "ünï 🐋 " + name})
+		out = append(out, resource)
+	}
+	return out
+}
+
+var accesses = []orcav1alpha1.Access{"", orcav1alpha1.AccessReadOnly, orcav1alpha1.AccessReadWrite}
 
 func generateSettings(random *rand.Rand) string {
 	lines := []string{

@@ -34,6 +34,7 @@ const everySetting = `
   podAnnotations: {team.test/owner: research, kubectl.kubernetes.io/default-container: setup}
 setup:
   timeout: 90s
+  proxy: {httpProxy: "http://proxy.test:3128", httpsProxy: "http://proxy.test:3129", noProxy: "git.test,.svc"}
   resources: {requests: {memory: 64Mi}, limits: {cpu: "1", memory: 256Mi}}
 artifacts:
   collectTimeout: 5m
@@ -47,8 +48,13 @@ func TestBuildMakesTheExpectedPod(t *testing.T) {
 		session  *orcav1alpha1.OrcaSession
 		settings string
 	}{
-		"empty":            {session: session()},
-		"two-files":        {session: session(file("run", "/data/in/run.csv"), file("table", ""))},
+		"empty":              {session: session()},
+		"two-files":          {session: session(file("run", "/data/in/run.csv"), file("table", ""))},
+		"one-of-each":        {session: session(oneOfEach()...)},
+		"as-many-as-allowed": {session: session(asManyAsAllowed()...)},
+		"custom-paths": {session: session(file("run", "/data/in/run.csv"), file("deep", "/workspace/app/data/deep.csv"),
+			repository("app", orcav1alpha1.AccessReadOnly, "/srv/app/"), repository("lib", orcav1alpha1.AccessReadWrite, "/srv/lib"))},
+		"separate":         {session: session(file("table", "")), settings: "mode: Separate"},
 		"hundred-files":    {session: session(files(100)...)},
 		"every-setting":    {session: everyField, settings: everySetting},
 		"no-shared-memory": {session: session(), settings: "  sharedMemory: 0"},

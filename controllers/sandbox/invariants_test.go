@@ -15,6 +15,7 @@ import (
 	psaapi "k8s.io/pod-security-admission/api"
 	psapolicy "k8s.io/pod-security-admission/policy"
 
+	orcav1alpha1 "github.com/orca-agent-engine/orca-operator/api/v1alpha1"
 	"github.com/orca-agent-engine/orca-operator/controllers/layout"
 	"github.com/orca-agent-engine/orca-operator/controllers/manifest"
 	"github.com/orca-agent-engine/orca-operator/controllers/sandbox"
@@ -22,21 +23,43 @@ import (
 
 func TestTheAgentCanWriteInWritableRootsOnly(t *testing.T) {
 	eachGenerated(t, func(t *testing.T, _ *rand.Rand, in sandbox.Input) {
-		roots := layout.WritableRoots(!in.Settings.Sandbox.SharedMemory.IsZero())
+		pod := build(t, in)
 		var writable []string
-		for _, mount := range build(t, in).Spec.Containers[0].VolumeMounts {
+		for _, mount := range pod.Spec.Containers[0].VolumeMounts {
 			if mount.ReadOnly {
 				continue
 			}
 			writable = append(writable, mount.MountPath)
-			if mount.SubPath != "" {
-				t.Errorf("writable %s is a part of volume %s", mount.MountPath, mount.Name)
+			if mount.SubPath != "" && !goesWithPod(pod, mount.Name) {
+				t.Errorf("writable %s is a part of volume %s, which outlives the pod", mount.MountPath, mount.Name)
 			}
 		}
-		if diff := cmp.Diff(roots, writable); diff != "" {
+		if diff := cmp.Diff(wantWritable(t, in), writable); diff != "" {
 			t.Errorf("writable mounts (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// wantWritable returns the fixed writable roots and the directories of the
+// session's ReadWrite resources, sorted.
+func wantWritable(t *testing.T, in sandbox.Input) []string {
+	t.Helper()
+	resources, err := sandbox.Resources(in.Session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var paths []string
+	for _, resource := range resources {
+		if resource.Access == orcav1alpha1.AccessReadWrite {
+			paths = append(paths, resource.MountPath)
+		}
+	}
+	return layout.WritableRoots(!in.Settings.Sandbox.SharedMemory.IsZero(), paths...)
+}
+
+// goesWithPod reports whether a volume goes with its pod.
+func goesWithPod(pod *corev1.Pod, volume string) bool {
+	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == volume && v.EmptyDir != nil })
 }
 
 func TestReadOnlyMountsAreReadOnlyAllTheWayDown(t *testing.T) {
@@ -51,19 +74,47 @@ func TestReadOnlyMountsAreReadOnlyAllTheWayDown(t *testing.T) {
 	})
 }
 
-func TestEveryFileIsWhereItsPathSays(t *testing.T) {
+func TestEveryResourceIsWhereItsPathSays(t *testing.T) {
 	eachGenerated(t, func(t *testing.T, _ *rand.Rand, in sandbox.Input) {
 		pod := build(t, in)
-		document := decode[manifest.Setup](t, pod, setupAnnotation, pod.Spec.InitContainers[0])
-		if len(document.Files) != len(in.Session.Spec.Resources) {
-			t.Errorf("setup is told of %d files, the session has %d", len(document.Files), len(in.Session.Spec.Resources))
+		resources, err := sandbox.Resources(in.Session)
+		if err != nil {
+			t.Fatal(err)
 		}
-		for _, file := range document.Files {
-			shown := slices.ContainsFunc(pod.Spec.Containers[0].VolumeMounts, func(mount corev1.VolumeMount) bool {
-				return mount.Name == "sealed" && mount.SubPath == mount.MountPath[1:] && layout.Contains(mount.MountPath, file.Path)
-			})
-			if !shown {
-				t.Errorf("no mount of the sealed tree shows %s", file.Path)
+		if len(resources) != len(in.Session.Spec.Resources) {
+			t.Errorf("%d resources are listed, the session has %d", len(resources), len(in.Session.Spec.Resources))
+		}
+		for _, resource := range resources {
+			mount := innermost(pod.Spec.Containers[0].VolumeMounts, resource.MountPath)
+			if sealed := mount.Name == "sealed"; sealed && mount.SubPath != mount.MountPath[1:] || !sealed && mount.MountPath != resource.MountPath {
+				t.Errorf("%s at %s is shown by the mount %+v", resource.Name, resource.MountPath, mount)
+			}
+			if readOnly := resource.Access == orcav1alpha1.AccessReadOnly; mount.ReadOnly != readOnly {
+				t.Errorf("%s at %s is %s and mounted readOnly: %v", resource.Name, resource.MountPath, resource.Access, mount.ReadOnly)
+			}
+		}
+	})
+}
+
+// innermost returns the mount that shows a path.
+func innermost(mounts []corev1.VolumeMount, path string) corev1.VolumeMount {
+	var found corev1.VolumeMount
+	for _, mount := range mounts {
+		if layout.Contains(mount.MountPath, path) && len(mount.MountPath) > len(found.MountPath) {
+			found = mount
+		}
+	}
+	return found
+}
+
+func TestWhatIsMountedBelowTheSealedTreeHasADirectoryInIt(t *testing.T) {
+	eachGenerated(t, func(t *testing.T, _ *rand.Rand, in sandbox.Input) {
+		pod := build(t, in)
+		directories := decode[manifest.Setup](t, pod, setupAnnotation, pod.Spec.InitContainers[0]).Directories
+		for _, mount := range pod.Spec.Containers[0].VolumeMounts {
+			below := layout.InSealedRoot(mount.MountPath) && mount.Name != "sealed"
+			if below && !slices.Contains(directories, mount.MountPath) {
+				t.Errorf("the sealed tree has no directory for the mount at %s", mount.MountPath)
 			}
 		}
 	})
@@ -72,7 +123,7 @@ func TestEveryFileIsWhereItsPathSays(t *testing.T) {
 func TestOnlySetupSeesWhatItIsMadeFrom(t *testing.T) {
 	eachGenerated(t, func(t *testing.T, _ *rand.Rand, in sandbox.Input) {
 		for _, mount := range build(t, in).Spec.Containers[0].VolumeMounts {
-			if mount.Name == "inputs" || mount.Name == "setup-manifest" {
+			if mount.Name == "inputs" || mount.Name == "setup-manifest" || strings.HasPrefix(mount.Name, "credential-") {
 				t.Errorf("the agent sees volume %s at %s", mount.Name, mount.MountPath)
 			}
 		}
@@ -82,6 +133,9 @@ func TestOnlySetupSeesWhatItIsMadeFrom(t *testing.T) {
 func TestAMissingSourceDoesNotKeepThePodFromStarting(t *testing.T) {
 	eachGenerated(t, func(t *testing.T, _ *rand.Rand, in sandbox.Input) {
 		for _, volume := range build(t, in).Spec.Volumes {
+			if volume.Secret != nil && (volume.Secret.Optional == nil || !*volume.Secret.Optional) {
+				t.Errorf("Secret %s is not optional", volume.Secret.SecretName)
+			}
 			if volume.Projected == nil {
 				continue
 			}

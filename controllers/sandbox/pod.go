@@ -4,7 +4,9 @@
 package sandbox
 
 import (
+	"cmp"
 	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -31,17 +33,13 @@ type Input struct {
 // Build returns the pod of one attempt. It fails only for a session that the
 // policy refuses.
 func Build(in Input) (*corev1.Pod, error) {
-	files, err := files(in.Session.Spec.Resources)
+	p, err := newPlan(in.Session)
 	if err != nil {
 		return nil, err
 	}
-	documents, err := encodeDocuments(in, files)
+	documents, err := encodeDocuments(in, &p)
 	if err != nil {
 		return nil, err
-	}
-	paths := make([]string, 0, len(files))
-	for _, file := range files {
-		paths = append(paths, file.Path)
 	}
 	return &corev1.Pod{
 		ObjectMeta: objectMeta(in, documents),
@@ -55,9 +53,9 @@ func Build(in Input) (*corev1.Pod, error) {
 			NodeSelector:                  in.Settings.Sandbox.NodeSelector,
 			Tolerations:                   in.Settings.Sandbox.Tolerations,
 			ImagePullSecrets:              pullSecrets(in.Settings.Sandbox.ImagePullSecrets),
-			Volumes:                       append(volumes(in.Settings), inputsVolume(files)),
-			InitContainers:                []corev1.Container{setupContainer(in.Settings, documents.setup)},
-			Containers:                    []corev1.Container{agentContainer(in.Settings, documents.sandbox, paths)},
+			Volumes:                       append(volumes(in.Settings), resourceVolumes(&p)...),
+			InitContainers:                []corev1.Container{setupContainer(in.Settings, documents.setup, &p)},
+			Containers:                    []corev1.Container{agentContainer(in.Settings, documents.sandbox, &p)},
 		},
 	}, nil
 }
@@ -160,8 +158,8 @@ func pullSecrets(names []string) []corev1.LocalObjectReference {
 
 // agentMounts gives the agent's container the sealed tree, the launcher and
 // its manifest read-only, and the writable roots.
-func agentMounts(settings settings.Effective, files []string) []corev1.VolumeMount {
-	mounts := append(sealedMounts(files, hasSharedMemory(settings)),
+func agentMounts(settings settings.Effective, p *plan) []corev1.VolumeMount {
+	mounts := append(sealedMounts(p.sealed(), hasSharedMemory(settings)),
 		readOnly(volumeBin, binDir),
 		readOnly(volumeSandboxManifest, manifestDir),
 		writable(volumeOutputs, layout.Outputs),
@@ -170,5 +168,7 @@ func agentMounts(settings settings.Effective, files []string) []corev1.VolumeMou
 	if hasSharedMemory(settings) {
 		mounts = append(mounts, writable(volumeSharedMemory, layout.SharedMemory))
 	}
+	mounts = append(mounts, resourceMounts(p)...)
+	slices.SortFunc(mounts, func(a, b corev1.VolumeMount) int { return cmp.Compare(a.MountPath, b.MountPath) })
 	return mounts
 }

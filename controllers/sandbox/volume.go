@@ -74,15 +74,16 @@ func sealed(path string) corev1.VolumeMount {
 }
 
 // sealedMounts returns the mounts of the sealed tree: its fixed roots, the
-// covers of what the runtime would leave writable, and each file outside them.
-func sealedMounts(files []string, sharedMemory bool) []corev1.VolumeMount {
+// covers of what the runtime would leave writable, and each resource outside
+// them.
+func sealedMounts(resources []string, sharedMemory bool) []corev1.VolumeMount {
 	paths := append(layout.SealedRoots(), layout.MessageQueues, layout.Hosts)
 	if !sharedMemory {
 		paths = append(paths, layout.SharedMemory)
 	}
-	for _, file := range files {
-		if !layout.InSealedRoot(file) {
-			paths = append(paths, file)
+	for _, path := range resources {
+		if !layout.InSealedRoot(path) {
+			paths = append(paths, path)
 		}
 	}
 	mounts := make([]corev1.VolumeMount, 0, len(paths))

@@ -8,6 +8,7 @@ package setup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -49,6 +50,9 @@ func Run(ctx context.Context, options Options, log *slog.Logger) error {
 
 // assemble makes the sealed tree.
 func assemble(ctx context.Context, document manifest.Setup, options Options, log *slog.Logger) error {
+	if len(document.Repositories) > 0 {
+		return internal(document.Repositories[0].Resource, errors.New("repositories are not supported by this version"))
+	}
 	plan, err := newPlan(document)
 	if err != nil {
 		return err
