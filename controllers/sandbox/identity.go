@@ -51,7 +51,7 @@ func PodName(session *orcav1alpha1.OrcaSession, attempt int32) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%d", session.Name, session.UID, attempt))
 	hash := strings.ToLower(base32.StdEncoding.EncodeToString(sum[:10]))
 	prefix := strings.ReplaceAll(session.Name[:min(len(session.Name), maxPrefix)], ".", "-")
-	return strings.TrimRight(prefix, "-") + "-" + hash
+	return prefix + "-" + hash
 }
 
 // Attempt returns the attempt that a pod of the operator belongs to, and 0 for

@@ -66,6 +66,16 @@ func TestRunSeconds(t *testing.T) {
 		"a pod that is gone counts until it is missed": {
 			func(s *scene) { s.run(); s.later(minute); s.delete(s.pod().Name); s.terminated(); s.judge() }, 60,
 		},
+		"a pod that is gone as it is asked to be counts until then": {
+			func(s *scene) {
+				s.run()
+				s.later(minute)
+				s.delete(s.pod().Name)
+				s.terminated()
+				s.ask(idle)
+				s.judge()
+			}, 60,
+		},
 		"an evicted pod counts until its agent ended": {
 			func(s *scene) {
 				s.run()

@@ -83,8 +83,13 @@ func TestTwoPodsOfOneAttempt(t *testing.T) {
 		"of an attempt that failed and isn't tried again": {
 			func(s *scene) { s.start(); setupEnds(s.pod(), "", 1, ""); s.judge(); s.twin() }, setupFails("WritePolicyUnverified"),
 		},
-		"one without a number isn't of this attempt": {
-			func(s *scene) { s.run(); s.twin(); delete(s.pods[1].Labels, sandbox.LabelAttempt) }, running(),
+		"pods without a number aren't of one attempt": {
+			func(s *scene) {
+				s.run()
+				delete(s.pod().Labels, sandbox.LabelAttempt)
+				s.twin()
+			},
+			running(),
 		},
 	})
 }

@@ -68,11 +68,12 @@ func TestWhenAnAgentEndsBeforeItWasSeenRunning(t *testing.T) {
 	}
 	unverified, invalid := setupFails("WritePolicyUnverified"), setupFails("InvalidSpec")
 	runPlays(t, map[string]play{
-		"it exits with 0":          {ends("Completed", 0, agentExited), completed()},
-		"it exits with 3":          {ends("Error", 3, `{"code":"AgentExited","exitCode":3}`), endsBadly("agent_failed", "AgentFailed")},
-		"it is out of memory":      {ends("OOMKilled", 137, ""), endsBadly("agent_failed", "OutOfMemory")},
-		"it was stopped":           {ends("Error", 143, `{"code":"Stopped"}`), lost()},
-		"its program is not there": {ends("Error", 127, commandNotFound), invalid},
+		"it exits with 0":                             {ends("Completed", 0, agentExited), completed()},
+		"it exits with 3":                             {ends("Error", 3, `{"code":"AgentExited","exitCode":3}`), endsBadly("agent_failed", "AgentFailed")},
+		"it is out of memory":                         {ends("OOMKilled", 137, ""), endsBadly("agent_failed", "OutOfMemory")},
+		"only a child was, and nothing else is known": {ends("OOMKilled", 1, ""), unverified},
+		"it was stopped":                              {ends("Error", 143, `{"code":"Stopped"}`), lost()},
+		"its program is not there":                    {ends("Error", 127, commandNotFound), invalid},
 		"its program is no program": {
 			ends("Error", 126, `{"code":"CommandNotExecutable","path":"/etc/passwd"}`), invalid,
 		},

@@ -49,7 +49,7 @@ func (j *judgement) judge() {
 	case j.status.State == orcav1alpha1.SessionStateEnded:
 	case !j.session.DeletionTimestamp.IsZero():
 		j.deleting()
-	case j.stays() && pod == nil && j.failed() && !j.resumes():
+	case pod == nil && j.failed() && !j.resumes():
 		j.recheck()
 	case j.stays() && twins(j.pods):
 		j.conflict("one attempt has two pods; delete the one that should not be there")
@@ -61,6 +61,9 @@ func (j *judgement) judge() {
 		j.judgeRest()
 	default:
 		j.judgeStart()
+	}
+	if !j.stays() && j.failed() {
+		j.reach() // Who asked for no sandbox has none, whatever went wrong.
 	}
 }
 

@@ -5,6 +5,7 @@ package session
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,6 +60,9 @@ func TestAPodThatTheAPIServerRefuses(t *testing.T) {
 			s.later(tc.after)
 			if diff := cmp.Diff(tc.want, s.refuse(forbidden(tc.text))); diff != "" {
 				t.Errorf("outcome (-want +got):\n%s", diff)
+			}
+			if got := s.message(); strings.Contains(got, "cpu") {
+				t.Errorf("message %q tells what the deployment gives a sandbox", got)
 			}
 		})
 	}

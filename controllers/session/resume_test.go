@@ -47,7 +47,19 @@ func TestAFailedSessionIsTriedAgain(t *testing.T) {
 		"setup, once its pod is gone": {
 			func(s *scene) { unprepared(s); s.resume("1"); s.judge(); s.terminated() }, again(2, unverified),
 		},
-		"packages, once they are removed":   {func(s *scene) { refused(s); s.environment.Spec.Config.Packages = nil }, again(1, packages)},
+		"packages, once they are removed":                  {func(s *scene) { refused(s); s.environment.Spec.Config.Packages = nil }, again(1, packages)},
+		"packages, to fail by them again as somebody asks": {func(s *scene) { refused(s); s.resume("1") }, packages},
+		"packages, which come back once a pod is made that the status doesn't know of": {
+			func(s *scene) {
+				refused(s)
+				before := s.session
+				s.environment.Spec.Config.Packages = nil
+				s.judge()
+				s.session = before
+				s.environment.Spec.Config.Packages = []string{"numpy"}
+			},
+			func() outcome { o := held("Starting", 0); o.Error = packages.Error; return o }(),
+		},
 		"packages, not if an image remains": {func(s *scene) { refused(s); s.environment.Spec.Config.Packages = nil; s.environment.Spec.Image = "x" }, packages},
 		"packages, not once it is deleted":  {func(s *scene) { refused(s); s.environment = nil }, packages},
 		"packages, to fail by them again":   {func(s *scene) { refused(s); s.ask(runs) }, packages},
@@ -112,6 +124,7 @@ func TestANewAttemptLeavesNothingOfTheOldOneButItsHistory(t *testing.T) {
 		t.Fatalf("endTime %v, error %+v", before.EndTime, before.Error)
 	}
 	s.later(time.Minute)
+	s.session.Status.ExitCode = new(int32(127))
 	s.resume("now")
 	s.judge()
 	s.terminated()

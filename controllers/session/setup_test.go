@@ -123,3 +123,23 @@ func TestAFailedSetupSaysWhatItLacked(t *testing.T) {
 		t.Errorf("message = %q, want %q", got, want)
 	}
 }
+
+func TestAnEditThatComesTooLateIsANewTry(t *testing.T) {
+	s := newScene(t)
+	s.start()
+	setupEnds(s.pod(), "Error", 1, lacksKey)
+	s.judge()
+	s.later(setupTimeout)
+	s.inputs.versions = "second"
+	j := judge(s.observation)
+	if j.status.State != orcav1alpha1.SessionStateIdle || j.status.Error.Reason != orcav1alpha1.ReasonFileUnavailable {
+		t.Errorf("status = %+v, want a failure first", j.status)
+	}
+	s.carryOut(j)
+	s.judge()
+	s.terminated()
+	j = s.judge()
+	if left := j.deadline().Sub(s.now); j.start != 2 || left != setupTimeout {
+		t.Errorf("attempt %d with %s left, want the second with all of its time", j.start, left)
+	}
+}

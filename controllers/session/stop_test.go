@@ -41,6 +41,34 @@ func TestWhenASessionIsAskedToHaveNoSandbox(t *testing.T) {
 		"idle, and the agent says goodbye as it stops": {
 			func(s *scene) { s.run(); s.ask(idle); s.judge(); s.agentEnds("Error", 143, policyFailed, time.Minute) }, ending,
 		},
+		"idle, and the cache knows of the agent's goodbye but not of its pod's deletion": {
+			func(s *scene) {
+				s.run()
+				s.ask(idle)
+				s.judge()
+				s.agentEnds("Error", 143, policyFailed, time.Minute)
+				s.pod().DeletionTimestamp = nil
+			},
+			removes(ending),
+		},
+		"idle, but the check has failed already": {
+			func(s *scene) { s.start(); s.ask(idle); s.agentEnds("Error", 1, policyFailed, time.Minute) },
+			after(reached("Idle"), setupFails("WritePolicyUnverified")),
+		},
+		"ended, but the check has failed already": {
+			func(s *scene) { s.start(); s.ask(over); s.agentEnds("Error", 1, policyFailed, time.Minute) },
+			after(reached("Ended"), setupFails("WritePolicyUnverified")),
+		},
+		"idle while somebody deletes the pod of a failed setup": {
+			func(s *scene) {
+				s.start()
+				setupEnds(s.pod(), "Error", 1, "")
+				s.judge()
+				s.delete(s.pod().Name)
+				s.ask(idle)
+			},
+			after(ending, setupFails("WritePolicyUnverified")),
+		},
 		"ended, and its agent has ended by itself": {
 			func(s *scene) { s.run(); s.ask(over); s.agentEnds("Error", 3, "", time.Minute) },
 			endsBadly("agent_failed", "AgentFailed"),
