@@ -1,0 +1,115 @@
+// Copyright The Orca Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// render returns what config/default gives with a line added to its settings.
+func render(t *testing.T, line string) string {
+	t.Helper()
+	copied := filepath.Join(t.TempDir(), "config")
+	if err := os.CopyFS(copied, os.DirFS("../../config")); err != nil {
+		t.Fatal(err)
+	}
+	settings, err := os.OpenFile(filepath.Join(copied, "default", "settings.yaml"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer settings.Close()
+	if _, err := fmt.Fprintln(settings, line); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), "kubectl", "kustomize", filepath.Join(copied, "default")).Output()
+	if err != nil {
+		t.Fatalf("kubectl kustomize: %v", err)
+	}
+	return string(out)
+}
+
+func TestAChangeOfTheSettingsRollsTheManager(t *testing.T) {
+	t.Parallel()
+	mounted := regexp.MustCompile(`(?s)configMap:\s+name: (orca-settings-\w+)`)
+	before, after := mounted.FindStringSubmatch(render(t, "")), mounted.FindStringSubmatch(render(t, "packages: Store"))
+	if before == nil || after == nil || before[1] == after[1] {
+		t.Errorf("the manager mounts %q and, with other settings, %q", before, after)
+	}
+}
+
+// P19: what is applied as a whole has no object twice.
+func TestNoManifestStandsTwice(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for document := range strings.SplitSeq(render(t, ""), "\n---\n") {
+		var object metav1.PartialObjectMetadata
+		if err := yaml.Unmarshal([]byte(document), &object); err != nil {
+			t.Fatal(err)
+		}
+		id := fmt.Sprintf("%s %s/%s", object.Kind, object.Namespace, object.Name)
+		if object.Name == "" || seen[id] {
+			t.Errorf("%q stands twice, or has no name", id)
+		}
+		seen[id] = true
+	}
+}
+
+func TestUsersHaveTheRightsThatTheirRolesSay(t *testing.T) {
+	t.Parallel()
+	namespace := newNamespace(t)
+	for role, user := range map[string]string{"view": "viewer", "edit": "editor"} {
+		if _, err := kubectl(t, "create", "rolebinding", role, "--namespace", namespace, "--clusterrole", role, "--user", user+"-"+namespace); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cases := map[string]struct {
+		user, verb, resource string
+		want                 bool
+	}{
+		"a viewer reads sessions":            {"viewer", "list", "orcasessions.orca.dev", true},
+		"a viewer gets outputs":              {"viewer", "get", "orcasessions.orca.dev/outputs", true},
+		"a viewer makes no session":          {"viewer", "create", "orcasessions.orca.dev", false},
+		"a viewer uploads no files":          {"viewer", "create", "orcasessions.orca.dev/files", false},
+		"an editor makes sessions":           {"editor", "create", "orcasessions.orca.dev", true},
+		"an editor gets outputs":             {"editor", "get", "orcasessions.orca.dev/outputs", true},
+		"an editor uploads files":            {"editor", "create", "orcasessions.orca.dev/files", true},
+		"an editor changes environments":     {"editor", "update", "orcaenvironments.orca.dev", true},
+		"an editor writes no session status": {"editor", "patch", "orcasessions.orca.dev/status", false},
+		"a stranger reads no session":        {"stranger", "get", "orcasessions.orca.dev", false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			out, _ := kubectl(t, "auth", "can-i", tc.verb, tc.resource, "--namespace", namespace, "--as", tc.user+"-"+namespace)
+			if got := strings.TrimSpace(out) == "yes"; got != tc.want {
+				t.Errorf("can-i says %q, want %v", strings.TrimSpace(out), tc.want)
+			}
+		})
+	}
+}
+
+func TestTheManagerCanDoNoMoreThanItNeeds(t *testing.T) {
+	t.Parallel()
+	const manager = "system:serviceaccount:orca-system:orca-manager"
+	for _, denied := range [][]string{
+		{"get", "secrets"}, {"list", "secrets"}, {"list", "configmaps"}, {"watch", "configmaps"}, {"update", "configmaps"},
+		{"update", "pods"}, {"patch", "pods"}, {"create", "pods/exec"}, {"get", "pods/log"}, {"get", "nodes"},
+		{"update", "orcasessions.orca.dev"}, {"create", "orcasessions.orca.dev"}, {"create", "serviceaccounts/token"},
+	} {
+		out, _ := kubectl(t, "auth", "can-i", denied[0], denied[1], "--namespace", "default", "--as", manager)
+		if strings.TrimSpace(out) != "no" {
+			t.Errorf("the manager can %s %s: %q", denied[0], denied[1], strings.TrimSpace(out))
+		}
+	}
+}
