@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/orca-agent-engine/orca-operator/controllers/layout"
 	"github.com/orca-agent-engine/orca-operator/controllers/manifest"
 )
 
@@ -30,17 +31,23 @@ var agents = map[string]func() int{
 
 // agent returns the manifest of a sandbox whose agent has a role.
 func agent(role string, arguments ...string) manifest.Sandbox {
-	return manifest.Sandbox{
-		Command: []string{agentProgram}, Args: arguments,
-		Env:             []manifest.EnvVar{{Name: agentVariable, Value: role}},
-		LifetimeSeconds: 3600, GracePeriodSeconds: 3600,
-	}
+	sandbox := empty()
+	sandbox.Command, sandbox.Args = []string{agentProgram}, arguments
+	sandbox.Env = []manifest.EnvVar{{Name: agentVariable, Value: role}}
+	return sandbox
 }
 
 // shell returns the manifest of a sandbox whose agent is a shell script.
 func shell(script string) manifest.Sandbox {
+	sandbox := empty()
+	sandbox.Command, sandbox.Args = []string{"sh", "-c"}, []string{script}
+	return sandbox
+}
+
+// empty returns the manifest of a sandbox without an agent process.
+func empty() manifest.Sandbox {
 	return manifest.Sandbox{
-		Command: []string{"sh", "-c"}, Args: []string{script},
+		WritableRoots:   layout.WritableRoots(true),
 		LifetimeSeconds: 3600, GracePeriodSeconds: 3600,
 	}
 }

@@ -34,7 +34,9 @@ type container struct {
 	output  *buffer
 	errors  *buffer
 	message string
-	once    func() error
+	// patience is how long its end may take.
+	patience time.Duration
+	once     func() error
 }
 
 // containerOptions say what is unusual about a container.
@@ -49,6 +51,20 @@ type containerOptions struct {
 	fifo string
 	// script runs in the container before the launcher.
 	script string
+	// image is a script that changes the image, from its root.
+	image string
+	// writableImage leaves the image writable.
+	writableImage bool
+	// without are the usual mounts that aren't made.
+	without []string
+	// sealed are directories of the sealed tree beside the usual ones.
+	sealed []string
+	// mounts are made after the usual ones.
+	mounts []containerMount
+	// files are open in the process that makes the mounts, from descriptor 3.
+	files []*os.File
+	// patience is how long its end may take, if more than usual.
+	patience time.Duration
 	// terminal is the container's terminal, if it has one.
 	terminal *os.File
 }
@@ -69,8 +85,11 @@ func startContainer(t *testing.T, sandbox manifest.Sandbox, options containerOpt
 	message := filepath.Join(folder, "termination-log")
 	writeFile(t, message, nil, 0o666)
 	spec := containerSpec{
-		Root: filepath.Join(folder, "root"), Manifest: filepath.Join(folder, "sandbox.json"), Message: message,
-		Binary: binary, Agent: ownPath(t), Script: options.script,
+		Root: filepath.Join(folder, "root"), Sealed: filepath.Join(folder, "sealed"),
+		Manifest: filepath.Join(folder, "sandbox.json"), Message: message,
+		Binary: binary, Agent: ownPath(t),
+		Image: options.image, WritableImage: options.writableImage, Script: options.script,
+		SealedDirectories: options.sealed, Without: options.without, Mounts: options.mounts,
 		Digest: options.digest, Environment: options.environment,
 		Privileged: os.Geteuid() == 0,
 	}
@@ -88,12 +107,12 @@ func startContainer(t *testing.T, sandbox manifest.Sandbox, options containerOpt
 	default:
 		writeFile(t, spec.Manifest, encoded, 0o644)
 	}
-	c := &container{t: t, output: &buffer{}, errors: &buffer{}, message: message}
-	c.start(spec, options.terminal)
+	c := &container{t: t, output: &buffer{}, errors: &buffer{}, message: message, patience: max(options.patience, patience)}
+	c.start(spec, options)
 	return c
 }
 
-func (c *container) start(spec containerSpec, terminal *os.File) {
+func (c *container) start(spec containerSpec, options containerOptions) {
 	c.t.Helper()
 	encoded, err := json.Marshal(spec)
 	if err != nil {
@@ -103,7 +122,8 @@ func (c *container) start(spec containerSpec, terminal *os.File) {
 	c.command.Env = []string{containerVariable + "=" + string(encoded)}
 	c.command.Stdout, c.command.Stderr = c.output, c.errors
 	c.command.SysProcAttr = namespaces()
-	if terminal != nil {
+	c.command.ExtraFiles = options.files
+	if terminal := options.terminal; terminal != nil {
 		c.command.Stdin, c.command.Stdout, c.command.Stderr = terminal, terminal, terminal
 		c.command.SysProcAttr.Setsid, c.command.SysProcAttr.Setctty = true, true
 	}
@@ -119,7 +139,7 @@ func (c *container) start(spec containerSpec, terminal *os.File) {
 
 // namespaces are those of a container. A user who isn't root needs one more.
 func namespaces() *syscall.SysProcAttr {
-	attributes := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
+	attributes := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWIPC, Pdeathsig: syscall.SIGKILL}
 	if os.Geteuid() != 0 {
 		attributes.Cloneflags |= syscall.CLONE_NEWUSER
 		attributes.UidMappings = []syscall.SysProcIDMap{{ContainerID: sandboxUser, HostID: os.Geteuid(), Size: 1}}
@@ -139,7 +159,7 @@ func (c *container) wait() int {
 		if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
 			c.t.Fatal(err)
 		}
-	case <-time.After(patience):
+	case <-time.After(c.patience):
 		c.t.Fatalf("the container still runs; output:\n%s\nerrors:\n%s", c.output, c.errors)
 	}
 	return c.command.ProcessState.ExitCode()

@@ -158,7 +158,7 @@ func TestASandboxWithoutAnAgentWaitsUntilItsEnd(t *testing.T) {
 	t.Parallel()
 	t.Run("stopped", func(t *testing.T) {
 		t.Parallel()
-		c := startContainer(t, manifest.Sandbox{LifetimeSeconds: 3600, GracePeriodSeconds: 3600}, containerOptions{})
+		c := startContainer(t, empty(), containerOptions{})
 		await(t, func() bool { _, exitCode := c.enter("/orca/bin/orca-sandbox", "started"); return exitCode == 0 }, c.errors.String)
 		if output, exitCode := c.enter("sh", "-c", "(sleep 0.1 >/dev/null 2>&1 &); setsid sleep 3600 >/dev/null 2>&1 & echo ran"); exitCode != 0 || output != "ran\n" {
 			t.Errorf("a call: exit code %d, output %q", exitCode, output)
@@ -174,6 +174,8 @@ func TestASandboxWithoutAnAgentWaitsUntilItsEnd(t *testing.T) {
 	})
 	t.Run("lifetime", func(t *testing.T) {
 		t.Parallel()
-		startContainer(t, manifest.Sandbox{LifetimeSeconds: 1}, containerOptions{}).wantEnd(0, usedUp)
+		sandbox := empty()
+		sandbox.LifetimeSeconds = 1
+		startContainer(t, sandbox, containerOptions{}).wantEnd(0, usedUp)
 	})
 }

@@ -177,7 +177,8 @@ func TestTheProgramIsSearchedInTheAgentsOwnPath(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sandbox := manifest.Sandbox{Args: []string{"tool"}, Env: tc.session, LifetimeSeconds: 60}
+			sandbox := empty()
+			sandbox.Args, sandbox.Env = []string{"tool"}, tc.session
 			c := startContainer(t, sandbox, containerOptions{script: files, environment: []string{"PATH=/tmp/image:/bin"}})
 			c.wantEnd(0, exited(0))
 			if c.output.String() != tc.want {
@@ -198,7 +199,7 @@ func TestTheAgentIsNeverExecutedIfTheSandboxIsNotWhatWasPromised(t *testing.T) {
 		"no manifest":             {containerOptions{noManifest: true}, "/orca/manifest/sandbox.json", "no such file"},
 		"HOME is a link":          {containerOptions{script: "mkdir -m 777 /tmp/x; ln -s x /tmp/home"}, "/tmp/home", "opening HOME"},
 		"HOME is a file":          {containerOptions{script: "touch /tmp/home"}, "/tmp/home", "not a directory"},
-		"no working directory":    {containerOptions{script: "rmdir /workspace"}, "/workspace", "entering the working directory"},
+		"no working directory":    {containerOptions{without: []string{"/workspace"}}, "/workspace", "entering the working directory"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -227,7 +228,7 @@ func TestStartedSucceedsOnceTheAgentIsExecuted(t *testing.T) {
 	t.Parallel()
 	for name, sandbox := range map[string]manifest.Sandbox{
 		"with an agent":    shell("echo ready; exec sleep 3600"),
-		"without an agent": {LifetimeSeconds: 3600, GracePeriodSeconds: 3600},
+		"without an agent": empty(),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

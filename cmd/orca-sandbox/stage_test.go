@@ -15,6 +15,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/orca-agent-engine/orca-operator/controllers/layout"
 )
 
 const (
@@ -30,10 +32,13 @@ const (
 
 // containerSpec is what a container is made from. Paths are the host's.
 type containerSpec struct {
-	Root, Manifest, Message, Binary, Agent string
-	Digest                                 string
-	Environment                            []string
-	Script                                 string
+	Root, Sealed, Manifest, Message, Binary, Agent string
+	Digest                                         string
+	Environment                                    []string
+	Image, Script                                  string
+	WritableImage                                  bool
+	SealedDirectories, Without                     []string
+	Mounts                                         []containerMount
 	// Privileged tells that the container is made by the host's root, who has to
 	// become the sandbox's user. Others are that user already.
 	Privileged bool
@@ -48,7 +53,9 @@ func enterContainer(encoded string) error {
 	if err := json.Unmarshal([]byte(encoded), &spec); err != nil {
 		return err
 	}
-	steps := []func(containerSpec) error{makeRoot, mountSystem, mountDevices, mountSandbox, changeRoot, runScript, dropPrivileges}
+	steps := []func(containerSpec) error{
+		makeRoot, changeImage, makeSealed, mountSystem, mountAll, closeRoot, changeRoot, runScript, dropPrivileges,
+	}
 	for _, step := range steps {
 		if err := step(spec); err != nil {
 			return err
@@ -69,26 +76,46 @@ func makeRoot(spec containerSpec) error {
 	if err := unix.Mount("root", spec.Root, "tmpfs", 0, "mode=0755"); err != nil {
 		return fmt.Errorf("mounting the root: %w", err)
 	}
-	for _, folder := range []string{"proc", "dev", "opt", "tmp", "workspace", "orca/bin", "orca/manifest"} {
-		if err := os.MkdirAll(filepath.Join(spec.Root, folder), 0o755); err != nil {
+	return nil
+}
+
+// changeImage lets a script change the root before anything is mounted there.
+func changeImage(spec containerSpec) error {
+	return shellIn(spec.Root, spec.Image)
+}
+
+// makeSealed makes the sealed tree, as setup does.
+func makeSealed(spec containerSpec) error {
+	if err := os.Mkdir(spec.Sealed, 0o755); err != nil {
+		return err
+	}
+	if err := unix.Mount("sealed", spec.Sealed, "tmpfs", 0, "mode=0755"); err != nil {
+		return fmt.Errorf("mounting the sealed tree: %w", err)
+	}
+	for _, path := range append(layout.SealedDirectories(true), spec.SealedDirectories...) {
+		if err := os.MkdirAll(spec.Sealed+path, 0o777); err != nil {
+			return err
+		}
+		// Its modes leave it to the mount to refuse writing.
+		if err := os.Chmod(spec.Sealed+path, 0o777); err != nil {
 			return err
 		}
 	}
-	return nil
+	hosts := spec.Sealed + layout.Hosts
+	return errors.Join(makeFile(hosts), os.Chmod(hosts, 0o666))
 }
 
 // mountSystem shows the host's programs and libraries.
 func mountSystem(spec containerSpec) error {
 	for _, name := range []string{"bin", "sbin", "lib", "lib32", "lib64", "usr"} {
-		target := filepath.Join(spec.Root, name)
 		link, err := os.Readlink("/" + name)
 		switch {
 		case err == nil:
-			err = os.Symlink(link, target)
+			err = os.Symlink(link, filepath.Join(spec.Root, name))
 		case errors.Is(err, os.ErrNotExist):
 			continue
 		default:
-			err = errors.Join(os.Mkdir(target, 0o755), unix.Mount("/"+name, target, "", unix.MS_BIND|unix.MS_REC, ""))
+			err = containerMount{Target: "/" + name, Bind: "/" + name, ReadOnly: true}.mount(spec.Root)
 		}
 		if err != nil {
 			return fmt.Errorf("showing /%s: %w", name, err)
@@ -97,42 +124,20 @@ func mountSystem(spec containerSpec) error {
 	return nil
 }
 
-func mountDevices(spec containerSpec) error {
-	for _, name := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
-		if err := bindFile("/dev/"+name, filepath.Join(spec.Root, "dev", name)); err != nil {
-			return err
+// closeRoot makes the image read-only. What root owns in a real container is
+// the sandbox's user's own here where the host's root isn't there to help.
+func closeRoot(spec containerSpec) error {
+	if !spec.Privileged {
+		for _, path := range []string{"/dev", "/sys/fs/cgroup"} {
+			if err := os.Chmod(spec.Root+path, 0o555); err != nil {
+				return err
+			}
 		}
 	}
-	return bindFile(spec.Message, filepath.Join(spec.Root, "dev/termination-log"))
-}
-
-// mountSandbox mounts what belongs to this sandbox.
-func mountSandbox(spec containerSpec) error {
-	if err := unix.Mount("proc", filepath.Join(spec.Root, "proc"), "proc", 0, ""); err != nil {
-		return fmt.Errorf("mounting /proc: %w", err)
+	if spec.WritableImage {
+		return nil
 	}
-	if err := unix.Mount("tmp", filepath.Join(spec.Root, "tmp"), "tmpfs", 0, "mode=1777"); err != nil {
-		return fmt.Errorf("mounting /tmp: %w", err)
-	}
-	if spec.Manifest != "" {
-		if err := bindFile(spec.Manifest, filepath.Join(spec.Root, "orca/manifest/sandbox.json")); err != nil {
-			return err
-		}
-	}
-	return errors.Join(
-		bindFile(spec.Binary, filepath.Join(spec.Root, "orca/bin/orca-sandbox")),
-		bindFile(spec.Agent, filepath.Join(spec.Root, agentProgram)),
-	)
-}
-
-func bindFile(source, target string) error {
-	if err := os.WriteFile(target, nil, 0o644); err != nil {
-		return err
-	}
-	if err := unix.Mount(source, target, "", unix.MS_BIND, ""); err != nil {
-		return fmt.Errorf("showing %s: %w", source, err)
-	}
-	return nil
+	return makeReadOnly(spec.Root, 0)
 }
 
 func changeRoot(spec containerSpec) error {
@@ -140,10 +145,15 @@ func changeRoot(spec containerSpec) error {
 }
 
 func runScript(spec containerSpec) error {
-	if spec.Script == "" {
+	return shellIn("/", spec.Script)
+}
+
+func shellIn(folder, script string) error {
+	if script == "" {
 		return nil
 	}
-	command := exec.Command("/bin/sh", "-ec", spec.Script)
+	command := exec.Command("/bin/sh", "-ec", script)
+	command.Dir = folder
 	command.Stderr = os.Stderr
 	return command.Run()
 }
