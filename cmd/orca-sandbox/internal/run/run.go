@@ -14,6 +14,7 @@ import (
 
 	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/probe"
 	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/termination"
+	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/verify"
 	"github.com/orca-agent-engine/orca-operator/controllers/layout"
 	"github.com/orca-agent-engine/orca-operator/controllers/manifest"
 )
@@ -81,6 +82,9 @@ func launch(options Options, signals signals) (outcome, error) {
 	}
 	if err := os.Chdir(layout.Workspace); err != nil {
 		return unverified(layout.Workspace), fmt.Errorf("entering the working directory: %w", err)
+	}
+	if failed := verify.Check(sandbox.WritableRoots); failed != nil {
+		return unverified(failed.Path), failed
 	}
 	return live(sandbox, signals)
 }
