@@ -9,8 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	orcav1alpha1 "github.com/orca-agent-engine/orca-operator/api/v1alpha1"
 	orcatesting "github.com/orca-agent-engine/orca-operator/controllers/internal/testing"
@@ -248,6 +250,32 @@ func TestASessionIsIdleAndRunsAgain(t *testing.T) {
 	}
 	ask(orcav1alpha1.DesiredStateEnded)
 	awaitState(t, session, "Ended", orcav1alpha1.ReasonEnded)
+	if left := pods(t, namespace); len(left) > 0 {
+		t.Errorf("pods %v are left", left)
+	}
+}
+
+func TestADeletedSessionStopsItsSandbox(t *testing.T) {
+	namespace := newNamespace(t)
+	session := newSession(namespace, "report", "env")
+	session.Finalizers = []string{"team.test/keep"}
+	create(t, newEnvironment(namespace, "env"), session)
+	start(t, namespace, nil)
+	awaitState(t, session, "Starting", orcav1alpha1.ReasonStarting)
+	pod := podOf(t, session)
+	schedule(t, pod)
+	if err := user.Delete(t.Context(), session); err != nil {
+		t.Fatal(err)
+	}
+	awaitState(t, session, "Ending", orcav1alpha1.ReasonDeleting)
+	if get(t, pod); pod.DeletionTimestamp == nil {
+		t.Error("the pod was not asked to stop")
+	}
+	remove(t, pod)
+	change(t, session, func(s *orcav1alpha1.OrcaSession) { s.Finalizers = nil })
+	await(t, "the session to be gone", func() bool {
+		return apierrors.IsNotFound(user.Get(t.Context(), client.ObjectKeyFromObject(session), session))
+	})
 	if left := pods(t, namespace); len(left) > 0 {
 		t.Errorf("pods %v are left", left)
 	}

@@ -16,19 +16,24 @@ const maxResult = 4096
 // maxResult however it is escaped.
 const maxCause = 512
 
-// SetupResult is what setup leaves behind when it fails.
+// SetupResult is what setup leaves behind.
 type SetupResult struct {
 	Code SetupCode `json:"code"`
+	// Landlock says that the node's kernel has Landlock, as the launcher needs
+	// it. It is set with SetupPrepared alone.
+	Landlock bool `json:"landlock,omitempty"`
 	// Resource is the name of the resource that failed, if one did.
 	Resource string `json:"resource,omitempty"`
 	// Cause says what went wrong, for the session's status.
-	Cause string `json:"cause"`
+	Cause string `json:"cause,omitempty"`
 }
 
 // SetupCode is a closed list.
 type SetupCode string
 
 const (
+	// SetupPrepared: the sandbox is assembled.
+	SetupPrepared SetupCode = "Prepared"
 	// SetupFileUnavailable: a file's source isn't there. It may appear later.
 	SetupFileUnavailable SetupCode = "FileUnavailable"
 	// SetupMountConflict: two contents clash at one path of the sealed tree.

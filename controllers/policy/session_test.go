@@ -147,6 +147,13 @@ func TestSession(t *testing.T) {
 				{"MountConflict", "c", "spec.resources[2].file.mountPath"},
 			},
 		},
+		"two files at paths that are none": {
+			session: session(file("a", "x"), file("b", "x")),
+			want: []summary{
+				{"InvalidSpec", "a", "spec.resources[0].file.mountPath"},
+				{"InvalidSpec", "b", "spec.resources[1].file.mountPath"},
+			},
+		},
 		"a file at another's usual path": {
 			session: session(file("a", ""), file("b", "/mnt/session/uploads/file_a/a")),
 			want:    []summary{{"MountConflict", "b", "spec.resources[1].file.mountPath"}},

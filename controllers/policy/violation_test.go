@@ -41,6 +41,7 @@ func TestMessage(t *testing.T) {
 		"one cause":                            {many(1), reservedText},
 		"two causes":                           {many(2), reservedText + "; " + requiredText},
 		"sixteen causes are all told":          {many(16), all16},
+		"of seventeen, one remains":            {many(17), all16 + "; and 1 more"},
 		"of more, sixteen and how many remain": {many(18), all16 + "; and 2 more"},
 	}
 	for name, tc := range cases {

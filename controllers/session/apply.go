@@ -113,8 +113,8 @@ func withoutAmounts(message string) string {
 }
 
 // writeStatus writes the status if it changed, then tells what happened. It
-// fails with a conflict if the session was written meanwhile:
-// what was judged may not hold any more.
+// fails with a conflict if the session was written meanwhile: what was judged
+// may not hold any more.
 func (r *Reconciler) writeStatus(ctx context.Context, j *judgement) error {
 	if equality.Semantic.DeepEqual(j.status, j.session.Status) {
 		return nil

@@ -123,6 +123,10 @@ func TestWhenTheSandboxIsLost(t *testing.T) {
 			before: func(s *scene) { s.start(); s.delete(s.pod().Name); s.terminated() },
 			want:   lost(),
 		},
+		"another pod has its name": {
+			before: func(s *scene) { s.run(); s.pod().UID = "another" },
+			want:   func() outcome { o := lost(); o.Removes = 1; return o }(),
+		},
 		"its node evicts it": {
 			before: func(s *scene) {
 				s.run()

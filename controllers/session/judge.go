@@ -92,10 +92,13 @@ func conflicted(status *orcav1alpha1.OrcaSessionStatus) bool {
 // current returns the pod of the session's attempt or, where none is recorded,
 // the one that was made for the next attempt just before the operator stopped.
 func (j *judgement) current() *corev1.Pod {
-	if active(&j.status) {
-		return find(j.pods, j.status.PodName)
+	if !active(&j.status) {
+		return find(j.pods, sandbox.PodName(j.session, j.status.Attempt+1))
 	}
-	return find(j.pods, sandbox.PodName(j.session, j.status.Attempt+1))
+	if pod := find(j.pods, j.status.PodName); pod != nil && pod.UID == j.status.PodUID {
+		return pod
+	}
+	return nil
 }
 
 func find(pods []corev1.Pod, name string) *corev1.Pod {
@@ -113,10 +116,11 @@ func (j *judgement) judgeAbsence() {
 	switch {
 	case !j.stays():
 		j.countRun(j.now)
-		j.reach()
+		j.judgeRest()
 	case j.discarded():
 		j.judgeStart()
 	default:
+		j.remove = j.pods
 		j.lose("the sandbox's pod is gone", j.now)
 	}
 }

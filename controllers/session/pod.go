@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	orcav1alpha1 "github.com/orca-agent-engine/orca-operator/api/v1alpha1"
+	"github.com/orca-agent-engine/orca-operator/controllers/manifest"
 	"github.com/orca-agent-engine/orca-operator/controllers/sandbox"
 )
 
@@ -27,6 +28,17 @@ func setupEnd(pod *corev1.Pod) *corev1.ContainerStateTerminated {
 func setupFailed(pod *corev1.Pod) bool {
 	end := setupEnd(pod)
 	return end != nil && end.ExitCode != 0
+}
+
+// hasLandlock reports whether the kernel of a pod's node has Landlock. Setup
+// says so, which runs there before anything of the agent does.
+func hasLandlock(pod *corev1.Pod) bool {
+	end := setupEnd(pod)
+	if end == nil {
+		return false
+	}
+	result, err := manifest.DecodeResult[manifest.SetupResult](end.Message)
+	return err == nil && result.Code == manifest.SetupPrepared && result.Landlock
 }
 
 // agentEnd returns how the agent's container ended, and nil while it hasn't.

@@ -28,7 +28,6 @@ func (s *scene) refuse(err error) outcome {
 	}
 	j.refused(err)
 	j.start = 0
-	j.conditions().Observe()
 	s.carryOut(j)
 	s.checkStatus()
 	return s.outcome(j)

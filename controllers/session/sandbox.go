@@ -28,7 +28,7 @@ func (j *judgement) judgeSandbox(pod *corev1.Pod) {
 	case lost != "":
 		j.lose(lost, stopTime(pod, j.now))
 	case end != nil:
-		j.judgeEnd(end)
+		j.judgeEnd(pod, end)
 	case setupFailed(pod):
 		j.judgeSetupFailure(pod)
 	case refusedByNode(pod):
@@ -36,7 +36,7 @@ func (j *judgement) judgeSandbox(pod *corev1.Pod) {
 	case ended(pod):
 		j.lose("the sandbox's pod ended and doesn't say how", j.now)
 	case j.ran(), agentStarted(pod):
-		j.run()
+		j.run(pod)
 	default:
 		j.judgeStarting(pod)
 	}
@@ -71,14 +71,10 @@ func (j *judgement) stopping() {
 	j.wait(orcav1alpha1.SessionStateEnding, orcav1alpha1.ReasonEnding, "the sandbox is being stopped")
 }
 
-func (j *judgement) run() {
-	j.prepared()
+func (j *judgement) run(pod *corev1.Pod) {
+	j.prepared(pod)
 	j.status.State = orcav1alpha1.SessionStateRunning
 	j.conditions().Reached(orcav1alpha1.ReasonRunning, "the agent is running")
-}
-
-func (j *judgement) prepared() {
-	j.conditions().Set(orcav1alpha1.ConditionPrepared, metav1.ConditionTrue, orcav1alpha1.ReasonPrepared, "the sandbox is prepared")
 }
 
 // judgeStarting is about a sandbox whose agent hasn't been executed yet. A
@@ -151,35 +147,35 @@ const (
 )
 
 // judgeEnd is about a sandbox whose agent's container has ended by itself.
-func (j *judgement) judgeEnd(end *corev1.ContainerStateTerminated) {
+func (j *judgement) judgeEnd(pod *corev1.Pod, end *corev1.ContainerStateTerminated) {
 	if j.ran() {
 		j.endAgent(end)
 		return
 	}
-	j.judgeQuickEnd(end)
+	j.judgeQuickEnd(pod, end)
 }
 
 // judgeQuickEnd is about a container that ended before its agent was seen
 // running. Only then is the launcher's word asked for, and only for which of
 // the known things happened: afterwards the agent could have written it.
-func (j *judgement) judgeQuickEnd(end *corev1.ContainerStateTerminated) {
+func (j *judgement) judgeQuickEnd(pod *corev1.Pod, end *corev1.ContainerStateTerminated) {
 	result, err := manifest.DecodeResult[manifest.RunResult](end.Message)
 	switch {
 	case end.Reason == reasonOOMKilled && end.ExitCode == exitKilled:
-		j.prepared()
+		j.prepared(pod)
 		j.endAgent(end)
 	case err != nil:
 		j.failSetup(orcav1alpha1.ReasonWritePolicyUnverified,
 			fmt.Sprintf("the launcher ended with exit code %d and left no result", end.ExitCode))
 	default:
-		j.judgeResult(end, result)
+		j.judgeResult(pod, end, result)
 	}
 }
 
-func (j *judgement) judgeResult(end *corev1.ContainerStateTerminated, result manifest.RunResult) {
+func (j *judgement) judgeResult(pod *corev1.Pod, end *corev1.ContainerStateTerminated, result manifest.RunResult) {
 	switch result.Code {
 	case manifest.RunAgentExited, manifest.RunLifetimeExceeded:
-		j.prepared()
+		j.prepared(pod)
 		j.endAgent(end)
 	case manifest.RunStopped:
 		j.lose("the sandbox was stopped from outside", j.now)

@@ -100,7 +100,6 @@ func (s *scene) carryOut(j *judgement) {
 		}
 		s.pods = append(s.pods, *pod)
 		j.begin(pod)
-		j.conditions().Observe()
 	}
 	s.session = s.session.DeepCopy()
 	s.session.Status = j.status
@@ -124,6 +123,23 @@ func (s *scene) checkStatus() {
 		s.t.Errorf("runSeconds = %d", is.RunSeconds)
 	}
 	s.checkEndTime()
+	s.checkWritePolicy()
+}
+
+// checkWritePolicy: whoever sees an agent running, or that it ran to its end,
+// sees that its write policy was verified; whoever doesn't see it prepared
+// doesn't see that.
+func (s *scene) checkWritePolicy() {
+	s.t.Helper()
+	is := s.session.Status
+	verified := meta.IsStatusConditionTrue(is.Conditions, orcav1alpha1.ConditionWritePolicyEstablished)
+	if prepared := meta.IsStatusConditionTrue(is.Conditions, orcav1alpha1.ConditionPrepared); verified != prepared {
+		s.t.Errorf("prepared: %v, write policy verified: %v", prepared, verified)
+	}
+	ready := meta.FindStatusCondition(is.Conditions, orcav1alpha1.ConditionReady)
+	if ready.Reason == orcav1alpha1.ReasonRunning && !verified {
+		s.t.Error("the agent is seen running without a verified write policy")
+	}
 }
 
 // checkEndTime: an attempt that is over has an end, one that isn't has none.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -34,6 +35,9 @@ func (j *judgement) failSetup(reason, message string) {
 	j.status.State = orcav1alpha1.SessionStateIdle
 	j.fail(orcav1alpha1.ErrorSetupFailed, reason, message)
 	j.conditions().Set(orcav1alpha1.ConditionPrepared, metav1.ConditionFalse, reason, j.status.Error.Message)
+	if reason == orcav1alpha1.ReasonWritePolicyUnverified {
+		j.conditions().Set(orcav1alpha1.ConditionWritePolicyEstablished, metav1.ConditionFalse, reason, j.status.Error.Message)
+	}
 }
 
 // lose leaves the session idle and resumable. The agent ran until the given
@@ -110,10 +114,28 @@ func (j *judgement) discard() {
 // pend says that nothing is being prepared.
 func (j *judgement) pend() {
 	j.conditions().Set(orcav1alpha1.ConditionPrepared, metav1.ConditionFalse, orcav1alpha1.ReasonPending, "no sandbox is being prepared")
+	j.unverified()
 }
 
 func (j *judgement) prepare() {
 	j.conditions().Set(orcav1alpha1.ConditionPrepared, metav1.ConditionUnknown, orcav1alpha1.ReasonPreparing, "the sandbox is being prepared")
+	j.unverified()
+}
+
+// prepared says that the sandbox is as it should be: the launcher executes an
+// agent only once it has verified the write policy.
+func (j *judgement) prepared(pod *corev1.Pod) {
+	j.conditions().Set(orcav1alpha1.ConditionPrepared, metav1.ConditionTrue, orcav1alpha1.ReasonPrepared, "the sandbox is prepared")
+	reason, message := orcav1alpha1.ReasonVerified, "the mounts were verified in the agent's container, and Landlock holds the agent to them"
+	if !hasLandlock(pod) {
+		reason, message = orcav1alpha1.ReasonVerifiedMountsOnly, "the mounts were verified in the agent's container; the node's kernel has no Landlock"
+	}
+	j.conditions().Set(orcav1alpha1.ConditionWritePolicyEstablished, metav1.ConditionTrue, reason, message)
+}
+
+// unverified says that the write policy was not verified yet.
+func (j *judgement) unverified() {
+	j.conditions().Set(orcav1alpha1.ConditionWritePolicyEstablished, metav1.ConditionUnknown, orcav1alpha1.ReasonPending, "no sandbox was verified yet")
 }
 
 func (j *judgement) conditions() conditions.Writer {

@@ -74,6 +74,7 @@ func TestWhenASessionIsAskedToHaveNoSandbox(t *testing.T) {
 			endsBadly("agent_failed", "AgentFailed"),
 		},
 		"idle, but its pod is gone already":   {func(s *scene) { s.run(); s.ask(idle); s.delete(s.pod().Name); s.terminated() }, reached("Idle")},
+		"idle, but another pod has its name":  {func(s *scene) { s.run(); s.ask(idle); s.pod().UID = "another" }, removes(ending)},
 		"idle, but its pod is going already":  {func(s *scene) { s.run(); s.ask(idle); s.delete(s.pod().Name) }, ending},
 		"idle, but its pod was evicted":       {func(s *scene) { s.run(); s.ask(idle); s.agentEnds("Error", 137, "", 0); disrupts(s.pod(), "x") }, removes(ending)},
 		"idle after its sandbox was lost":     {func(s *scene) { s.run(); s.delete(s.pod().Name); s.terminated(); s.judge(); s.ask(idle) }, after(reached("Idle"), lost())},

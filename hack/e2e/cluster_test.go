@@ -33,18 +33,23 @@ import (
 // patience is how long a test waits for what should come within seconds.
 const patience = 2 * time.Minute
 
-var cluster client.Client
+// cluster is what the tests act on, watching the same with watches.
+var (
+	cluster  client.Client
+	watching client.WithWatch
+)
 
 func TestMain(m *testing.M) {
 	var err error
-	if cluster, err = connect(); err != nil {
+	if watching, err = connect(); err != nil {
 		fmt.Fprintln(os.Stderr, "these tests need a cluster with the operator in it, make test-e2e brings one up:", err)
 		os.Exit(1)
 	}
+	cluster = watching
 	os.Exit(m.Run())
 }
 
-func connect() (client.Client, error) {
+func connect() (client.WithWatch, error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), orcav1alpha1.AddToScheme(scheme)); err != nil {
 		return nil, err
@@ -53,7 +58,7 @@ func connect() (client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return client.New(config, client.Options{Scheme: scheme, FieldValidation: "Strict"})
+	return client.NewWithWatch(config, client.Options{Scheme: scheme, FieldValidation: "Strict"})
 }
 
 // newNamespace makes a namespace that holds every pod to the restricted Pod

@@ -93,7 +93,7 @@ func (b Builder) sources(files []Copy) ([]source, error) {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("the file %s is not there; it must be built before the images", path)
 		}
-		sources = append(sources, source{path, file.To, mode})
+		sources = append(sources, source{path, file.To, mode, file.Link})
 	}
 	return sources, nil
 }

@@ -52,11 +52,13 @@ func (l *tarLayer) Uncompressed() (io.ReadCloser, error) { return os.Open(l.path
 func (l *tarLayer) Size() (int64, error)                 { return l.size, nil }
 func (l *tarLayer) MediaType() (types.MediaType, error)  { return types.OCIUncompressedLayer, nil }
 
-// source is a file to be copied into a layer.
+// source is a file to be copied into a layer or, where link is set, a symbolic
+// link to be made in it.
 type source struct {
 	path string
 	to   string
 	mode int64
+	link string
 }
 
 // writeTar writes the files with the folders that lead to them.
@@ -92,6 +94,15 @@ func writeParents(tw *tar.Writer, to string, made map[string]bool) error {
 }
 
 func writeFile(tw *tar.Writer, s source) error {
+	if s.link != "" {
+		return tw.WriteHeader(&tar.Header{
+			Typeflag: tar.TypeSymlink,
+			Name:     strings.TrimPrefix(s.to, "/"),
+			Linkname: s.link,
+			Mode:     0o777,
+			ModTime:  epoch,
+		})
+	}
 	f, err := os.Open(s.path)
 	if err != nil {
 		return err

@@ -41,11 +41,13 @@ type Spec struct {
 	Volumes []string `json:"volumes,omitempty"`
 }
 
-// Copy is one file of the image.
+// Copy is one file of the image: a copy, or a symbolic link.
 type Copy struct {
 	// From is relative to the repository's root; a leading ".orca/" stands for
 	// the state folder, wherever that is.
-	From string `json:"from"`
+	From string `json:"from,omitempty"`
+	// Link is what a symbolic link points to. It stands in place of From.
+	Link string `json:"link,omitempty"`
 	// To is absolute.
 	To string `json:"to"`
 	// Mode is in octal, "0755" if not given.
@@ -113,7 +115,10 @@ func (s Spec) validate(earlier []Spec) error {
 }
 
 func (c Copy) validate() error {
-	if c.From == "" || path.IsAbs(c.From) {
+	if c.Link != "" && (c.From != "" || c.Mode != "") {
+		return fmt.Errorf("link: must not be given together with from or mode")
+	}
+	if c.Link == "" && (c.From == "" || path.IsAbs(c.From)) {
 		return fmt.Errorf("from: %q must be a path relative to the repository's root", c.From)
 	}
 	if !path.IsAbs(c.To) || path.Clean(c.To) != c.To || c.To == "/" {
