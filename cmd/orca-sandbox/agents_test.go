@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/orca-agent-engine/orca-operator/controllers/layout"
 	"github.com/orca-agent-engine/orca-operator/controllers/manifest"
 )
 
@@ -28,10 +29,14 @@ var agents = map[string]func() int{
 	"signals": signalsAgent,
 }
 
+// writableRoots are those of every sandbox of the tests.
+var writableRoots = layout.WritableRoots(false)
+
 // agent returns the manifest of a sandbox whose agent has a role.
 func agent(role string, arguments ...string) manifest.Sandbox {
 	return manifest.Sandbox{
-		Command: []string{agentProgram}, Args: arguments,
+		WritableRoots: writableRoots,
+		Command:       []string{agentProgram}, Args: arguments,
 		Env:             []manifest.EnvVar{{Name: agentVariable, Value: role}},
 		LifetimeSeconds: 3600, GracePeriodSeconds: 3600,
 	}
@@ -40,7 +45,8 @@ func agent(role string, arguments ...string) manifest.Sandbox {
 // shell returns the manifest of a sandbox whose agent is a shell script.
 func shell(script string) manifest.Sandbox {
 	return manifest.Sandbox{
-		Command: []string{"sh", "-c"}, Args: []string{script},
+		WritableRoots: writableRoots,
+		Command:       []string{"sh", "-c"}, Args: []string{script},
 		LifetimeSeconds: 3600, GracePeriodSeconds: 3600,
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 
+	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/confine"
 	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/probe"
 	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/run"
 	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/setup"
@@ -60,13 +61,20 @@ func runCommand(arguments []string) int {
 	return run.Main(options)
 }
 
+// confineCommand is for the launcher alone, which starts itself with it.
+func confineCommand([]string) int { return confine.Enter() }
+
 func startedCommand(arguments []string) int {
 	if !parse(newFlags("started"), arguments) {
 		return exitUsage
 	}
-	if err := probe.Check(); err != nil {
+	stage, err := probe.Check()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
+	}
+	if stage == probe.StartedByMounts {
+		fmt.Println("the write policy is held by mounts only: the kernel has no Landlock")
 	}
 	return 0
 }

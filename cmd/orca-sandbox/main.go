@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+
+	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/confine"
 )
 
 const usage = `Usage:
@@ -32,6 +34,8 @@ var commands = map[string]func(arguments []string) int{
 	"setup":   setupCommand,
 	"run":     runCommand,
 	"started": startedCommand,
+
+	confine.Subcommand: confineCommand,
 }
 
 // The main goroutine stays on the main thread, because the name of a process

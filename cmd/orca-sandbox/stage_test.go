@@ -69,7 +69,7 @@ func makeRoot(spec containerSpec) error {
 	if err := unix.Mount("root", spec.Root, "tmpfs", 0, "mode=0755"); err != nil {
 		return fmt.Errorf("mounting the root: %w", err)
 	}
-	for _, folder := range []string{"proc", "dev", "opt", "tmp", "workspace", "orca/bin", "orca/manifest"} {
+	for _, folder := range []string{"proc", "dev", "opt", "tmp", "workspace", "mnt/session/outputs", "orca/bin", "orca/manifest"} {
 		if err := os.MkdirAll(filepath.Join(spec.Root, folder), 0o755); err != nil {
 			return err
 		}
@@ -113,6 +113,9 @@ func mountSandbox(spec containerSpec) error {
 	}
 	if err := unix.Mount("tmp", filepath.Join(spec.Root, "tmp"), "tmpfs", 0, "mode=1777"); err != nil {
 		return fmt.Errorf("mounting /tmp: %w", err)
+	}
+	if err := unix.Mount("outputs", filepath.Join(spec.Root, "mnt/session/outputs"), "tmpfs", 0, "mode=0777"); err != nil {
+		return fmt.Errorf("mounting the outputs: %w", err)
 	}
 	if spec.Manifest != "" {
 		if err := bindFile(spec.Manifest, filepath.Join(spec.Root, "orca/manifest/sandbox.json")); err != nil {
@@ -163,6 +166,16 @@ func dropPrivileges(spec containerSpec) error {
 	defer endWithParent()
 	if !spec.Privileged {
 		return unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+	}
+	// As container runtimes do. What isn't a pipe may be the host's.
+	for stream := range 3 {
+		var status syscall.Stat_t
+		if err := syscall.Fstat(stream, &status); err != nil || status.Mode&syscall.S_IFMT != syscall.S_IFIFO {
+			continue
+		}
+		if err := syscall.Fchown(stream, sandboxUser, sandboxUser); err != nil {
+			return err
+		}
 	}
 	return errors.Join(syscall.Setgroups(nil), syscall.Setgid(sandboxUser), syscall.Setuid(sandboxUser))
 }

@@ -6,6 +6,7 @@ package run
 import (
 	"errors"
 	"os"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -29,16 +30,28 @@ func killOthers() bool {
 	return syscall.Kill(-1, syscall.SIGKILL) == nil
 }
 
+// none is the agent's pid in a sandbox without an agent process.
+const none = 0
+
+// children are the launcher's: the agent, and orphans of the sandbox.
+type children struct {
+	// ended fires when one has ended.
+	ended <-chan os.Signal
+	// tracing is held by whoever traces a process: what that reports mustn't be
+	// collected as a child's end.
+	tracing sync.RWMutex
+}
+
 // endOthers kills the other processes of the sandbox and waits until they are
 // gone, or for endLimit.
-func endOthers(children <-chan os.Signal) {
+func (c *children) endOthers() {
 	limit := time.After(endLimit)
 	poll := time.NewTicker(endPoll)
 	defer poll.Stop()
 	for killOthers() {
-		reap(none)
+		c.reap(none)
 		select {
-		case <-children:
+		case <-c.ended:
 		case <-poll.C:
 		case <-limit:
 			return
@@ -48,7 +61,9 @@ func endOthers(children <-chan os.Signal) {
 
 // reap collects all children that have ended, the agent's orphans among them.
 // It reports whether the agent is one of them, and how it ended.
-func reap(agent int) (status syscall.WaitStatus, ended bool) {
+func (c *children) reap(agent int) (status syscall.WaitStatus, ended bool) {
+	c.tracing.Lock()
+	defer c.tracing.Unlock()
 	for {
 		var current syscall.WaitStatus
 		pid, err := syscall.Wait4(-1, &current, syscall.WNOHANG, nil)
@@ -56,7 +71,7 @@ func reap(agent int) (status syscall.WaitStatus, ended bool) {
 		case errors.Is(err, syscall.EINTR):
 		case err != nil || pid == 0:
 			return status, ended
-		case pid == agent:
+		case pid == agent && !current.Stopped():
 			status, ended = current, true
 		}
 	}

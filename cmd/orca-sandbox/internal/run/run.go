@@ -7,11 +7,12 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/launch"
 	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/probe"
 	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/termination"
 	"github.com/orca-agent-engine/orca-operator/controllers/layout"
@@ -55,69 +56,90 @@ func Main(options Options) int {
 		complain(err)
 		return exitUnverified
 	}
-	end, err := launch(options, signals)
+	children := &children{ended: signals.children}
+	end, err := live(options, signals, children)
 	if err != nil {
 		complain(err)
 	}
-	endOthers(signals.children)
+	children.endOthers()
 	if err := termination.Write(message, end.result); err != nil {
 		complain(err)
 	}
 	return end.exitCode
 }
 
-// launch starts the agent and returns how it ended. With an error, the agent
+// live starts the agent and returns how it ended. With an error, the agent
 // was never executed.
-func launch(options Options, signals signals) (outcome, error) {
+func live(options Options, signals signals, children *children) (outcome, error) {
 	if err := conceal(); err != nil {
 		return unverified(""), err
 	}
-	sandbox, err := readManifest(options)
+	sandbox, err := launch.ReadManifest(options.Manifest, options.Digest)
 	if err != nil {
 		return unverified(options.Manifest), err
 	}
-	if err := makeHome(layout.Home); err != nil {
+	if err := launch.MakeHome(layout.Home); err != nil {
 		return unverified(layout.Home), err
 	}
 	if err := os.Chdir(layout.Workspace); err != nil {
 		return unverified(layout.Workspace), fmt.Errorf("entering the working directory: %w", err)
 	}
-	return live(sandbox, signals)
+	policy, err := launch.NewPolicy(sandbox.WritableRoots, &children.tracing)
+	if err != nil {
+		return unverified(""), err
+	}
+	end, err := lookAfter(sandbox, policy, signals, children)
+	end.result.MountsOnly = !policy.Landlock && end.result.Code != manifest.RunPolicyUnverified
+	return end, err
 }
 
-// live is the part of launch in which the agent runs.
-func live(sandbox manifest.Sandbox, signals signals) (outcome, error) {
-	agent, err := start(sandbox)
+// lookAfter is the part of live in which the agent runs.
+func lookAfter(sandbox manifest.Sandbox, policy launch.Policy, signals signals, children *children) (outcome, error) {
+	agent, err := start(sandbox, policy)
 	if err != nil {
 		return notStarted(err), err
 	}
-	if err := probe.Announce(probe.Started); err != nil {
+	if err := probe.Announce(probe.StartedStage(policy.Landlock)); err != nil {
 		return unverified(""), err
 	}
+	clock := newClock(sandbox)
 	if agent == none {
-		return awaitEnd(signals, newClock(sandbox)), nil
+		return awaitEnd(signals, clock, children), nil
 	}
-	return supervise(agent, signals, newClock(sandbox)), nil
+	return supervise(agent, signals, clock, children), nil
 }
 
-// conceal keeps the agent, which has the launcher's uid, from tracing the
-// launcher and reading its memory, and says that the agent isn't there yet.
+// start executes the agent and returns its pid, or none if the sandbox has no
+// agent process. On success execve has succeeded.
+func start(sandbox manifest.Sandbox, policy launch.Policy) (int, error) {
+	argv := slices.Concat(sandbox.Command, sandbox.Args)
+	if len(argv) == 0 {
+		return none, nil
+	}
+	agent, err := policy.Start("agent's program", argv, sandbox.Env)
+	return agent.PID, err
+}
+
+// notStarted is the outcome that belongs to an error of start.
+func notStarted(err error) outcome {
+	failed, ok := errors.AsType[*launch.ProgramError](err)
+	switch {
+	case !ok:
+		return unverified("")
+	case failed.Missing():
+		return outcome{manifest.RunResult{Code: manifest.RunCommandNotFound, Path: failed.Program}, exitNotFound}
+	default:
+		return outcome{manifest.RunResult{Code: manifest.RunCommandNotExecutable, Path: failed.Program}, exitNotExecutable}
+	}
+}
+
+// conceal closes the launcher to the agent, and says that the agent isn't
+// there yet.
 func conceal() error {
 	if err := probe.Announce(probe.Starting); err != nil {
 		return err
 	}
-	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
-		return fmt.Errorf("closing the launcher to other processes: %w", err)
-	}
-	return nil
-}
-
-func readManifest(options Options) (manifest.Sandbox, error) {
-	encoded, err := os.ReadFile(options.Manifest)
-	if err != nil {
-		return manifest.Sandbox{}, fmt.Errorf("reading the manifest: %w", err)
-	}
-	return manifest.Decode[manifest.Sandbox](encoded, options.Digest)
+	return launch.Conceal()
 }
 
 // unverified is the outcome when something at a path kept the sandbox from

@@ -32,6 +32,7 @@ func seconds(count int64) time.Duration {
 // supervisor is the launcher while an agent runs.
 type supervisor struct {
 	agent     int
+	children  *children
 	clock     clock
 	forwarded func(syscall.Signal) bool
 	// code says why the agent ends; it changes once, when the agent is asked to.
@@ -41,8 +42,8 @@ type supervisor struct {
 }
 
 // supervise looks after the agent until it ends.
-func supervise(agent int, signals signals, clock clock) outcome {
-	s := supervisor{agent: agent, clock: clock, forwarded: forwarder(), code: manifest.RunAgentExited}
+func supervise(agent int, signals signals, clock clock, children *children) outcome {
+	s := supervisor{agent: agent, children: children, clock: clock, forwarded: forwarder(), code: manifest.RunAgentExited}
 	exitCode := s.wait(signals)
 	result := manifest.RunResult{Code: s.code}
 	if s.code == manifest.RunAgentExited {
@@ -56,7 +57,7 @@ func (s *supervisor) wait(signals signals) int {
 	for {
 		select {
 		case <-signals.children:
-			if status, ended := reap(s.agent); ended {
+			if status, ended := s.children.reap(s.agent); ended {
 				return exitCode(status)
 			}
 		case <-signals.stop:
@@ -96,11 +97,11 @@ func (s *supervisor) signal(number syscall.Signal) {
 
 // awaitEnd looks after a sandbox without an agent process until it is asked to
 // stop or its lifetime is used up.
-func awaitEnd(signals signals, clock clock) outcome {
+func awaitEnd(signals signals, clock clock, children *children) outcome {
 	for {
 		select {
 		case <-signals.children:
-			reap(none)
+			children.reap(none)
 		case <-signals.stop:
 			return outcome{manifest.RunResult{Code: manifest.RunStopped}, 0}
 		case <-clock.lifetime:
