@@ -27,6 +27,8 @@ var agents = map[string]func() int{
 	"report":  reportAgent,
 	"orphans": orphansAgent,
 	"signals": signalsAgent,
+	"denied":  deniedAgent,
+	"streams": streamsAgent,
 }
 
 // writableRoots are those of every sandbox of the tests.

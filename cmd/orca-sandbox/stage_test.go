@@ -69,7 +69,7 @@ func makeRoot(spec containerSpec) error {
 	if err := unix.Mount("root", spec.Root, "tmpfs", 0, "mode=0755"); err != nil {
 		return fmt.Errorf("mounting the root: %w", err)
 	}
-	for _, folder := range []string{"proc", "dev", "opt", "tmp", "workspace", "mnt/session/outputs", "orca/bin", "orca/manifest"} {
+	for _, folder := range []string{"proc", "dev/pts", "opt", "tmp", "workspace", "mnt/session/outputs", "orca/bin", "orca/manifest"} {
 		if err := os.MkdirAll(filepath.Join(spec.Root, folder), 0o755); err != nil {
 			return err
 		}
@@ -102,6 +102,13 @@ func mountDevices(spec containerSpec) error {
 		if err := bindFile("/dev/"+name, filepath.Join(spec.Root, "dev", name)); err != nil {
 			return err
 		}
+	}
+	terminals := filepath.Join(spec.Root, "dev/pts")
+	if err := unix.Mount("devpts", terminals, "devpts", 0, "newinstance,ptmxmode=0666,mode=0620"); err != nil {
+		return fmt.Errorf("mounting the terminals: %w", err)
+	}
+	if err := os.Symlink("pts/ptmx", filepath.Join(spec.Root, "dev/ptmx")); err != nil {
+		return err
 	}
 	return bindFile(spec.Message, filepath.Join(spec.Root, "dev/termination-log"))
 }
