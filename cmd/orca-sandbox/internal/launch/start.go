@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -54,9 +53,9 @@ type Policy struct {
 	supervisor *supervisor.Supervisor
 }
 
-// NewPolicy prepares to hold programs to the writable roots. What waits for
-// children must hold the lock.
-func NewPolicy(roots []string, tracing *sync.RWMutex) (Policy, error) {
+// NewPolicy prepares to hold programs to the writable roots. Nothing but
+// Children may wait for children.
+func NewPolicy(roots []string, children *Children) (Policy, error) {
 	landlock, err := confine.Landlock(roots)
 	if err != nil {
 		return Policy{}, err
@@ -65,7 +64,7 @@ func NewPolicy(roots []string, tracing *sync.RWMutex) (Policy, error) {
 	if err != nil {
 		return Policy{}, err
 	}
-	explaining, err := supervisor.New(mounts, tracing)
+	explaining, err := supervisor.New(mounts, &children.tracing)
 	if err != nil {
 		return Policy{}, err
 	}

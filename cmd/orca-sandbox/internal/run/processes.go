@@ -4,11 +4,11 @@
 package run
 
 import (
-	"errors"
 	"os"
-	"sync"
 	"syscall"
 	"time"
+
+	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/launch"
 )
 
 const (
@@ -33,46 +33,19 @@ func killOthers() bool {
 // none is the agent's pid in a sandbox without an agent process.
 const none = 0
 
-// children are the launcher's: the agent, and orphans of the sandbox.
-type children struct {
-	// ended fires when one has ended.
-	ended <-chan os.Signal
-	// tracing is held by whoever traces a process: what that reports mustn't be
-	// collected as a child's end.
-	tracing sync.RWMutex
-}
-
 // endOthers kills the other processes of the sandbox and waits until they are
 // gone, or for endLimit.
-func (c *children) endOthers() {
+func endOthers(children *launch.Children) {
 	limit := time.After(endLimit)
 	poll := time.NewTicker(endPoll)
 	defer poll.Stop()
 	for killOthers() {
-		c.reap(none)
+		children.Reap(none)
 		select {
-		case <-c.ended:
+		case <-children.Ended:
 		case <-poll.C:
 		case <-limit:
 			return
-		}
-	}
-}
-
-// reap collects all children that have ended, the agent's orphans among them.
-// It reports whether the agent is one of them, and how it ended.
-func (c *children) reap(agent int) (status syscall.WaitStatus, ended bool) {
-	c.tracing.Lock()
-	defer c.tracing.Unlock()
-	for {
-		var current syscall.WaitStatus
-		pid, err := syscall.Wait4(-1, &current, syscall.WNOHANG, nil)
-		switch {
-		case errors.Is(err, syscall.EINTR):
-		case err != nil || pid == 0:
-			return status, ended
-		case pid == agent && !current.Stopped():
-			status, ended = current, true
 		}
 	}
 }

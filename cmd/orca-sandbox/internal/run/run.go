@@ -14,16 +14,10 @@ import (
 
 	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/launch"
 	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/probe"
+	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/signals"
 	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/termination"
 	"github.com/orca-agent-engine/orca-operator/controllers/layout"
 	"github.com/orca-agent-engine/orca-operator/controllers/manifest"
-)
-
-// The launcher's own exit codes, as shells and container tools have them.
-const (
-	exitUnverified    = 125
-	exitNotExecutable = 126
-	exitNotFound      = 127
 )
 
 // Options are what the command line says.
@@ -47,21 +41,21 @@ func Main(options Options) int {
 	// Anything else could kill processes that aren't the sandbox's.
 	if os.Getpid() != 1 {
 		complain(fmt.Errorf("run must be process 1 of a container, it is process %d", os.Getpid()))
-		return exitUnverified
+		return launch.ExitUnverified
 	}
-	signals := receiveSignals()
+	received := signals.Receive()
 	// Opened first, because later nothing outside the writable roots can be.
 	message, err := termination.Open(termination.DefaultPath)
 	if err != nil {
 		complain(err)
-		return exitUnverified
+		return launch.ExitUnverified
 	}
-	children := &children{ended: signals.children}
-	end, err := live(options, signals, children)
+	children := &launch.Children{Ended: received.Children}
+	end, err := live(options, received, children)
 	if err != nil {
 		complain(err)
 	}
-	children.endOthers()
+	endOthers(children)
 	if err := termination.Write(message, end.result); err != nil {
 		complain(err)
 	}
@@ -70,7 +64,7 @@ func Main(options Options) int {
 
 // live starts the agent and returns how it ended. With an error, the agent
 // was never executed.
-func live(options Options, signals signals, children *children) (outcome, error) {
+func live(options Options, received signals.Received, children *launch.Children) (outcome, error) {
 	if err := conceal(); err != nil {
 		return unverified(""), err
 	}
@@ -84,17 +78,17 @@ func live(options Options, signals signals, children *children) (outcome, error)
 	if err := os.Chdir(layout.Workspace); err != nil {
 		return unverified(layout.Workspace), fmt.Errorf("entering the working directory: %w", err)
 	}
-	policy, err := launch.NewPolicy(sandbox.WritableRoots, &children.tracing)
+	policy, err := launch.NewPolicy(sandbox.WritableRoots, children)
 	if err != nil {
 		return unverified(""), err
 	}
-	end, err := lookAfter(sandbox, policy, signals, children)
+	end, err := lookAfter(sandbox, policy, received, children)
 	end.result.MountsOnly = !policy.Landlock && end.result.Code != manifest.RunPolicyUnverified
 	return end, err
 }
 
 // lookAfter is the part of live in which the agent runs.
-func lookAfter(sandbox manifest.Sandbox, policy launch.Policy, signals signals, children *children) (outcome, error) {
+func lookAfter(sandbox manifest.Sandbox, policy launch.Policy, received signals.Received, children *launch.Children) (outcome, error) {
 	agent, err := start(sandbox, policy)
 	if err != nil {
 		return notStarted(err), err
@@ -104,9 +98,9 @@ func lookAfter(sandbox manifest.Sandbox, policy launch.Policy, signals signals, 
 	}
 	clock := newClock(sandbox)
 	if agent == none {
-		return awaitEnd(signals, clock, children), nil
+		return awaitEnd(received, clock, children), nil
 	}
-	return supervise(agent, signals, clock, children), nil
+	return supervise(agent, received, clock, children), nil
 }
 
 // start executes the agent and returns its pid, or none if the sandbox has no
@@ -123,14 +117,14 @@ func start(sandbox manifest.Sandbox, policy launch.Policy) (int, error) {
 // notStarted is the outcome that belongs to an error of start.
 func notStarted(err error) outcome {
 	failed, ok := errors.AsType[*launch.ProgramError](err)
-	switch {
-	case !ok:
+	if !ok {
 		return unverified("")
-	case failed.Missing():
-		return outcome{manifest.RunResult{Code: manifest.RunCommandNotFound, Path: failed.Program}, exitNotFound}
-	default:
-		return outcome{manifest.RunResult{Code: manifest.RunCommandNotExecutable, Path: failed.Program}, exitNotExecutable}
 	}
+	code := manifest.RunCommandNotExecutable
+	if failed.Missing() {
+		code = manifest.RunCommandNotFound
+	}
+	return outcome{manifest.RunResult{Code: code, Path: failed.Program}, launch.ExitCode(err)}
 }
 
 // conceal closes the launcher to the agent, and says that the agent isn't
@@ -145,7 +139,7 @@ func conceal() error {
 // unverified is the outcome when something at a path kept the sandbox from
 // being what the session was promised.
 func unverified(path string) outcome {
-	return outcome{manifest.RunResult{Code: manifest.RunPolicyUnverified, Path: path}, exitUnverified}
+	return outcome{manifest.RunResult{Code: manifest.RunPolicyUnverified, Path: path}, launch.ExitUnverified}
 }
 
 // complain tells the reader of the container's log why the agent doesn't run.
