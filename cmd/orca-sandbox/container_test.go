@@ -34,6 +34,7 @@ type container struct {
 	output  *buffer
 	errors  *buffer
 	message string
+	digest  string
 	once    func() error
 }
 
@@ -88,7 +89,7 @@ func startContainer(t *testing.T, sandbox manifest.Sandbox, options containerOpt
 	default:
 		writeFile(t, spec.Manifest, encoded, 0o644)
 	}
-	c := &container{t: t, output: &buffer{}, errors: &buffer{}, message: message}
+	c := &container{t: t, output: &buffer{}, errors: &buffer{}, message: message, digest: spec.Digest}
 	c.start(spec, options.terminal)
 	return c
 }
@@ -183,18 +184,23 @@ func (c *container) awaitOutput(text string) {
 // enter runs a program in the running container, as an exec probe does.
 func (c *container) enter(arguments ...string) (output string, exitCode int) {
 	c.t.Helper()
+	command := c.entering(arguments...)
+	combined, err := command.CombinedOutput()
+	if command.ProcessState == nil {
+		c.t.Fatal(err)
+	}
+	return string(combined), command.ProcessState.ExitCode()
+}
+
+// entering returns a command that runs in the container.
+func (c *container) entering(arguments ...string) *exec.Cmd {
 	into := []string{"--target", strconv.Itoa(c.command.Process.Pid), "--mount", "--pid", "--root", "--wd"}
 	if os.Geteuid() != 0 {
 		into = append(into, "--user", "--preserve-credentials")
 	} else {
 		into = append(into, "--setgid", strconv.Itoa(sandboxUser), "--setuid", strconv.Itoa(sandboxUser))
 	}
-	command := exec.CommandContext(c.t.Context(), "nsenter", append(append(into, "--"), arguments...)...)
-	combined, err := command.CombinedOutput()
-	if command.ProcessState == nil {
-		c.t.Fatal(err)
-	}
-	return string(combined), command.ProcessState.ExitCode()
+	return exec.CommandContext(c.t.Context(), "nsenter", append(append(into, "--"), arguments...)...)
 }
 
 // await waits for a condition.

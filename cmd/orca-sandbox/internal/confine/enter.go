@@ -8,6 +8,7 @@ import (
 	"encoding/gob"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"syscall"
 
@@ -25,10 +26,8 @@ const noListener = -1
 // becomes the program of its plan. It returns an exit code if it fails, and
 // must be called on the main thread.
 func Enter() int {
-	// The program inherits neither; and the launcher learns of its execve by
-	// the second of them closing.
-	unix.CloseOnExec(planFD)
-	unix.CloseOnExec(reportFD)
+	// The launcher learns of the program's execve by its descriptor closing.
+	KeepStandardStreamsOnly()
 	plan, err := readPlan()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "orca-sandbox: this subcommand is the launcher's own:", err)
@@ -49,6 +48,15 @@ func Enter() int {
 	errno, _ := errors.AsType[syscall.Errno](err) // It returns nothing else.
 	_ = send(report{Exec: errno}, noListener)
 	return exitFailed
+}
+
+// KeepStandardStreamsOnly keeps programs that the process executes from
+// inheriting any other descriptor that it has now.
+func KeepStandardStreamsOnly() {
+	if err := unix.CloseRange(planFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		unix.CloseOnExec(planFD)
+		unix.CloseOnExec(reportFD)
+	}
 }
 
 func readPlan() (Plan, error) {

@@ -33,6 +33,13 @@ func newLog() *log {
 	return l
 }
 
+// quieten puts the supervisor's standard error in the place of the log.
+func (l *log) quieten() {
+	if l.fd != standardError {
+		_ = unix.Dup3(standardError, l.fd, unix.O_CLOEXEC)
+	}
+}
+
 // instead writes a line to the log if an error kept it from its caller.
 func (l *log) instead(err error, text []byte) {
 	if err == nil {

@@ -70,6 +70,10 @@ func (s *Supervisor) Start(file *os.File) {
 	s.addReceiver()
 }
 
+// Quieten gives up the supervisor's own standard error, which has become
+// /dev/null: others may wait for the stream to be closed.
+func (s *Supervisor) Quieten() { s.log.quieten() }
+
 // AwaitEnd returns when the last supervised process has ended.
 func (s *Supervisor) AwaitEnd() { s.listener.awaitEnd() }
 

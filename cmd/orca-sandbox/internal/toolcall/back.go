@@ -28,7 +28,9 @@ func Serve(options Options) int {
 		tell(complain(err))
 		return launch.ExitUnverified
 	}
-	tell(awaitProgram(process.PID, children))
+	exitCode := awaitProgram(process.PID, children)
+	leaveStreams(process)
+	tell(exitCode)
 	awaitDescendants(process, children)
 	return 0
 }
@@ -97,15 +99,20 @@ func listenToFront() <-chan syscall.Signal {
 	return sent
 }
 
-// tell leaves the standard streams to those who may still use them, and tells
-// the front the exit code.
-func tell(exitCode int) {
+// tell tells the front the exit code.
+func tell(exitCode int) { _, _ = unix.Write(front, []byte{byte(exitCode)}) }
+
+// leaveStreams leaves the standard streams to those who may still use them:
+// the caller may wait for them to be closed.
+func leaveStreams(process launch.Process) {
 	if null, err := unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0); err == nil {
 		for stream := range 3 {
 			_ = unix.Dup3(null, stream, 0)
 		}
 	}
-	_, _ = unix.Write(front, []byte{byte(exitCode)})
+	if process.Supervisor != nil {
+		process.Supervisor.Quieten()
+	}
 }
 
 // awaitDescendants stays until the last descendant of the program has ended.

@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/confine"
 	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/launch"
 	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/signals"
 )
@@ -47,6 +48,9 @@ type Options struct {
 // thread.
 func Run(options Options) int {
 	received := signals.Receive()
+	// What the caller has left open besides is nothing to the back, which may
+	// stay for long.
+	confine.KeepStandardStreamsOnly()
 	if err := launch.Conceal(); err != nil {
 		return complain(err)
 	}
