@@ -29,6 +29,10 @@ var agents = map[string]func() int{
 	"signals": signalsAgent,
 	"denied":  deniedAgent,
 	"streams": streamsAgent,
+	"matrix":  matrixAgent,
+	"hostile": hostileAgent,
+	"onto":    ontoSocketAgent,
+	"stress":  stressAgent,
 }
 
 // writableRoots are those of every sandbox of the tests.

@@ -47,43 +47,54 @@ type call struct {
 // startCall starts a program by exec.
 func (c *container) startCall(input io.Reader, program ...string) *call {
 	c.t.Helper()
-	arguments := append([]string{
+	return c.startProgram(input, append([]string{
 		"env", "-i", "PATH=/usr/bin:/bin", "HOME=/root", "ORCA_MANIFEST_DIGEST=" + c.digest, "/orca/bin/orca-sandbox", "exec", "--",
-	}, program...)
+	}, program...)...)
+}
+
+// startProgram starts a program in the container, with streams of its own.
+func (c *container) startProgram(input io.Reader, arguments ...string) *call {
+	c.t.Helper()
 	started := &call{c.entering(arguments...), &buffer{}, &buffer{}, make(chan error, 1)}
 	started.command.Stdin = input
-	var copied []chan struct{}
-	for stream, to := range map[*io.Writer]*buffer{&started.command.Stdout: started.output, &started.command.Stderr: started.errors} {
-		from, into, err := os.Pipe()
-		if err != nil {
-			c.t.Fatal(err)
-		}
-		if os.Geteuid() == 0 { // As container runtimes do.
-			if err := into.Chown(sandboxUser, sandboxUser); err != nil {
-				c.t.Fatal(err)
-			}
-		}
-		*stream = into
-		done := make(chan struct{})
-		copied = append(copied, done)
-		go func() {
-			defer close(done)
-			defer from.Close()
-			_, _ = io.Copy(to, from)
-		}()
-		defer into.Close()
-	}
-	if err := started.command.Start(); err != nil {
+	output, outputCopied := c.stream(started.output)
+	errors, errorsCopied := c.stream(started.errors)
+	started.command.Stdout, started.command.Stderr = output, errors
+	err := started.command.Start()
+	output.Close()
+	errors.Close()
+	if err != nil {
 		c.t.Fatal(err)
 	}
 	go func() {
 		err := started.command.Wait()
-		for _, done := range copied {
-			<-done
-		}
+		<-outputCopied
+		<-errorsCopied
 		started.done <- err
 	}()
 	return started
+}
+
+// stream returns a pipe of the sandbox's user, as container runtimes give one.
+// What comes out of it is copied until its other end is closed everywhere.
+func (c *container) stream(to *buffer) (*os.File, <-chan struct{}) {
+	c.t.Helper()
+	from, into, err := os.Pipe()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if os.Geteuid() == 0 {
+		if err := into.Chown(sandboxUser, sandboxUser); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	copied := make(chan struct{})
+	go func() {
+		defer close(copied)
+		defer from.Close()
+		_, _ = io.Copy(to, from)
+	}()
+	return into, copied
 }
 
 // exitCode waits for the call's end, and for its streams to be closed.

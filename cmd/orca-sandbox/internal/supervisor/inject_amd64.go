@@ -60,12 +60,15 @@ func canInject(caller task, to stream) bool {
 }
 
 // injectLine has a caller write a text to its standard error. It calls proceed
-// when the caller's own call may go on, and once in any case. It must be called
-// on a thread of its own that ends afterwards.
-func injectLine(caller task, to stream, text []byte, proceed func()) error {
+// when the caller's own call may go on, and once in any case; that reports
+// whether the caller still waited. injectLine must be called on a thread of its
+// own that ends afterwards.
+func injectLine(caller task, to stream, text []byte, proceed func() bool) error {
 	seized := tracee(caller)
 	err := seized.seize()
-	proceed()
+	if waited := proceed(); !waited {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

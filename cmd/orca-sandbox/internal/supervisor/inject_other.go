@@ -10,7 +10,7 @@ package supervisor
 func canInject(task, stream) bool { return false }
 
 // injectLine is never called where canInject reports false.
-func injectLine(_ task, _ stream, _ []byte, proceed func()) error {
-	proceed()
+func injectLine(_ task, _ stream, _ []byte, proceed func() bool) error {
+	_ = proceed()
 	return errUnreachable
 }

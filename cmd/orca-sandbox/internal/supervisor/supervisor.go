@@ -143,7 +143,7 @@ func (s *Supervisor) tell(n notification, text []byte) bool {
 	case reopened:
 		fd, err := reopen(caller)
 		if err != nil {
-			s.log.instead(ignoreFull(err), text)
+			s.instead(n, ignoreFull(err), text)
 			return true
 		}
 		defer closeDescriptor(fd)
@@ -164,13 +164,13 @@ func (s *Supervisor) tell(n notification, text []byte) bool {
 func (s *Supervisor) inject(n notification, to stream, text []byte) bool {
 	caller := task(n.TID)
 	if filterCount(caller) != s.filters || !canInject(caller, to) {
-		s.log.instead(errUnreachable, text)
+		s.instead(n, errUnreachable, text)
 		return false
 	}
 	select {
 	case s.injecting <- struct{}{}:
 	default:
-		s.log.instead(errUnreachable, text)
+		s.instead(n, errUnreachable, text)
 		return false
 	}
 	go func() {
@@ -180,8 +180,20 @@ func (s *Supervisor) inject(n notification, to stream, text []byte) bool {
 		defer func() { <-s.injecting }()
 		s.tracing.RLock()
 		defer s.tracing.RUnlock()
-		err := injectLine(caller, to, text, func() { s.listener.proceed(n) })
+		err := injectLine(caller, to, text, func() bool {
+			waited := s.listener.waits(n)
+			s.listener.proceed(n)
+			return waited
+		})
 		s.log.instead(err, text)
 	}()
 	return true
+}
+
+// instead writes a line to the log if an error kept it from its caller, unless
+// the caller doesn't wait any more: it was killed then, and nobody is to know.
+func (s *Supervisor) instead(n notification, err error, text []byte) {
+	if err != nil && s.listener.waits(n) {
+		s.log.instead(err, text)
+	}
 }
