@@ -27,7 +27,16 @@ var agents = map[string]func() int{
 	"report":  reportAgent,
 	"orphans": orphansAgent,
 	"signals": signalsAgent,
+	"denied":  deniedAgent,
+	"streams": streamsAgent,
+	"matrix":  matrixAgent,
+	"hostile": hostileAgent,
+	"onto":    ontoSocketAgent,
+	"stress":  stressAgent,
 }
+
+// writableRoots are those of every sandbox of the tests.
+var writableRoots = layout.WritableRoots(true)
 
 // agent returns the manifest of a sandbox whose agent has a role.
 func agent(role string, arguments ...string) manifest.Sandbox {
@@ -47,7 +56,7 @@ func shell(script string) manifest.Sandbox {
 // empty returns the manifest of a sandbox without an agent process.
 func empty() manifest.Sandbox {
 	return manifest.Sandbox{
-		WritableRoots:   layout.WritableRoots(true),
+		WritableRoots:   writableRoots,
 		LifetimeSeconds: 3600, GracePeriodSeconds: 3600,
 	}
 }

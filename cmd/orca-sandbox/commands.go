@@ -9,10 +9,12 @@ import (
 	"log/slog"
 	"os"
 
+	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/confine"
 	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/probe"
 	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/run"
 	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/setup"
 	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/termination"
+	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/toolcall"
 	"github.com/orca-agent-engine/orca-operator/controllers/manifest"
 )
 
@@ -60,13 +62,47 @@ func runCommand(arguments []string) int {
 	return run.Main(options)
 }
 
+func execCommand(arguments []string) int {
+	return toolCall("exec", arguments, toolcall.Run)
+}
+
+// execBackCommand is for exec alone.
+func execBackCommand(arguments []string) int {
+	return toolCall(toolcall.Subcommand, arguments, toolcall.Serve)
+}
+
+func toolCall(name string, arguments []string, work func(toolcall.Options) int) int {
+	var options toolcall.Options
+	flags := newFlags(name)
+	flags.StringVar(&options.Manifest, "manifest", toolcall.DefaultManifest, "the manifest's `file`")
+	flags.StringVar(&options.Digest, "manifest-digest", os.Getenv(toolcall.DigestVariable), "the `digest` that the manifest must have")
+	if err := flags.Parse(arguments); err != nil {
+		return exitUsage
+	}
+	if flags.NArg() == 0 {
+		return refuse("a program to execute is required")
+	}
+	if !complete(flags) {
+		return exitUsage
+	}
+	options.Command = flags.Args()
+	return work(options)
+}
+
+// confineCommand is for the launcher alone, which starts itself with it.
+func confineCommand([]string) int { return confine.Enter() }
+
 func startedCommand(arguments []string) int {
 	if !parse(newFlags("started"), arguments) {
 		return exitUsage
 	}
-	if err := probe.Check(); err != nil {
+	stage, err := probe.Check()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
+	}
+	if stage == probe.StartedByMounts {
+		fmt.Println("the write policy is held by mounts only: the kernel has no Landlock")
 	}
 	return 0
 }

@@ -34,6 +34,7 @@ type container struct {
 	output  *buffer
 	errors  *buffer
 	message string
+	digest  string
 	// patience is how long its end may take.
 	patience time.Duration
 	once     func() error
@@ -107,7 +108,10 @@ func startContainer(t *testing.T, sandbox manifest.Sandbox, options containerOpt
 	default:
 		writeFile(t, spec.Manifest, encoded, 0o644)
 	}
-	c := &container{t: t, output: &buffer{}, errors: &buffer{}, message: message, patience: max(options.patience, patience)}
+	c := &container{
+		t: t, output: &buffer{}, errors: &buffer{},
+		message: message, digest: spec.Digest, patience: max(options.patience, patience),
+	}
 	c.start(spec, options)
 	return c
 }
@@ -203,18 +207,23 @@ func (c *container) awaitOutput(text string) {
 // enter runs a program in the running container, as an exec probe does.
 func (c *container) enter(arguments ...string) (output string, exitCode int) {
 	c.t.Helper()
+	command := c.entering(arguments...)
+	combined, err := command.CombinedOutput()
+	if command.ProcessState == nil {
+		c.t.Fatal(err)
+	}
+	return string(combined), command.ProcessState.ExitCode()
+}
+
+// entering returns a command that runs in the container.
+func (c *container) entering(arguments ...string) *exec.Cmd {
 	into := []string{"--target", strconv.Itoa(c.command.Process.Pid), "--mount", "--pid", "--root", "--wd"}
 	if os.Geteuid() != 0 {
 		into = append(into, "--user", "--preserve-credentials")
 	} else {
 		into = append(into, "--setgid", strconv.Itoa(sandboxUser), "--setuid", strconv.Itoa(sandboxUser))
 	}
-	command := exec.CommandContext(c.t.Context(), "nsenter", append(append(into, "--"), arguments...)...)
-	combined, err := command.CombinedOutput()
-	if command.ProcessState == nil {
-		c.t.Fatal(err)
-	}
-	return string(combined), command.ProcessState.ExitCode()
+	return exec.CommandContext(c.t.Context(), "nsenter", append(append(into, "--"), arguments...)...)
 }
 
 // await waits for a condition.

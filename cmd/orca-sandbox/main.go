@@ -3,7 +3,8 @@
 
 // Command orca-sandbox is the program inside a sandbox pod: setup prepares
 // what the agent's container mounts, run is that container's process 1 and
-// starts the agent, started is its startup probe.
+// starts the agent, exec runs a tool call beside it, started is the container's
+// startup probe.
 package main
 
 import (
@@ -11,6 +12,9 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+
+	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/confine"
+	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/toolcall"
 )
 
 const usage = `Usage:
@@ -19,6 +23,10 @@ const usage = `Usage:
       --termination-message=FILE  where a failure is written (default /dev/termination-log)
   orca-sandbox run --manifest=FILE --manifest-digest=DIGEST
       As process 1 of the sandbox: start the agent and look after its processes.
+  orca-sandbox exec [--manifest=FILE] [--manifest-digest=DIGEST] -- PROGRAM [ARGUMENT...]
+      Run a program beside the agent, under the same policy, and end as it does.
+      The digest is that of ORCA_MANIFEST_DIGEST if none is given. Exit code 125:
+      the policy could not be established; 126, 127: the program could not be executed.
   orca-sandbox started
       Succeed once the sandbox's process 1 has started the agent.
 `
@@ -32,6 +40,10 @@ var commands = map[string]func(arguments []string) int{
 	"setup":   setupCommand,
 	"run":     runCommand,
 	"started": startedCommand,
+	"exec":    execCommand,
+
+	confine.Subcommand:  confineCommand,
+	toolcall.Subcommand: execBackCommand,
 }
 
 // The main goroutine stays on the main thread, because the name of a process
@@ -82,6 +94,11 @@ func parse(flags *flag.FlagSet, arguments []string) bool {
 		refuse(fmt.Sprintf("unexpected argument %q", flags.Arg(0)))
 		return false
 	}
+	return complete(flags)
+}
+
+// complete reports whether every flag has a value, and explains if not.
+func complete(flags *flag.FlagSet) bool {
 	missing := ""
 	flags.VisitAll(func(f *flag.Flag) {
 		if f.Value.String() == "" {

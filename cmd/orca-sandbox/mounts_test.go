@@ -66,6 +66,9 @@ func mountAll(spec containerSpec) error {
 			return err
 		}
 	}
+	if err := os.Symlink("pts/ptmx", spec.Root+"/dev/ptmx"); err != nil {
+		return fmt.Errorf("linking the terminal multiplexer: %w", err)
+	}
 	for _, m := range spec.Mounts {
 		if err := m.mount(spec.Root); err != nil {
 			return err

@@ -136,22 +136,29 @@ func TestALifetimeThatEndsAfterAStopDoesNotStopAgain(t *testing.T) {
 	c.wantEnd(1, stopped)
 }
 
+// awaitFile is a script of an agent that waits for what is entered beside it.
+const awaitFile = `echo ready; until [ -e /tmp/said ]; do sleep 0.01; done; `
+
 func TestNothingSurvivesTheAgent(t *testing.T) {
 	t.Parallel()
-	// The survivor ignores what can be ignored and writes as long as it lives.
-	const survivor = `trap "" TERM HUP INT; exec 3>/dev/termination-log; echo survivor; while :; do echo forged >&3; done`
-	c := startContainer(t, shell("setsid sh -c '"+survivor+"' > /tmp/said & until grep -q survivor /tmp/said; do :; done; exit 4"), containerOptions{})
+	// The survivor ignores what can be ignored and writes as long as it lives. It
+	// isn't the agent's: the agent can't open this file.
+	const survivor = `trap "" TERM HUP INT; exec 3>/dev/termination-log; touch /tmp/said; while :; do echo forged >&3; done`
+	c := startContainer(t, shell(awaitFile+"exit 4"), containerOptions{})
+	c.awaitOutput("ready")
+	c.enter("sh", "-c", "setsid sh -c '"+survivor+"' >/dev/null 2>&1 &")
 	c.wantEnd(4, exited(4))
 }
 
-func TestTheTerminationMessageIsTheLaunchersWhateverTheAgentWrote(t *testing.T) {
+func TestTheTerminationMessageIsTheLaunchersWhateverElseWasWritten(t *testing.T) {
 	t.Parallel()
-	const forge = `i=0; while [ $i -lt 500 ]; do echo '{"code":"Stopped"} and much more'; i=$((i+1)); done > /dev/termination-log; wc -c < /dev/termination-log`
-	c := startContainer(t, shell(forge), containerOptions{})
-	c.wantEnd(0, exited(0))
-	if c.output.String() == "0\n" {
-		t.Error("the agent could not write the termination message, so this shows nothing")
+	const forge = `i=0; while [ $i -lt 500 ]; do echo '{"code":"Stopped"} and much more'; i=$((i+1)); done > /dev/termination-log; wc -c < /dev/termination-log; touch /tmp/said`
+	c := startContainer(t, shell(awaitFile), containerOptions{})
+	c.awaitOutput("ready")
+	if output, _ := c.enter("sh", "-c", forge); output != "16500\n" {
+		t.Errorf("the termination message could not be written, so this shows nothing: %s", output)
 	}
+	c.wantEnd(0, exited(0))
 }
 
 func TestASandboxWithoutAnAgentWaitsUntilItsEnd(t *testing.T) {

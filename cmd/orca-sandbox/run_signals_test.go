@@ -93,24 +93,28 @@ func TestAShellAtATerminalHasJobControl(t *testing.T) {
 // openTerminal returns both ends of a new terminal.
 func openTerminal(t *testing.T) (main, sub *os.File) {
 	t.Helper()
-	main, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	main, sub, err := terminal()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = main.Close() })
+	t.Cleanup(func() { _, _ = main.Close(), sub.Close() })
+	return main, sub
+}
+
+func terminal() (main, sub *os.File, err error) {
+	main, err = os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return nil, nil, err
+	}
 	if err := unix.IoctlSetPointerInt(int(main.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
+		return nil, nil, err
 	}
 	number, err := unix.IoctlGetInt(int(main.Fd()), unix.TIOCGPTN)
 	if err != nil {
-		t.Fatal(err)
+		return nil, nil, err
 	}
 	sub, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = sub.Close() })
-	return main, sub
+	return main, sub, err
 }
 
 // follow collects what is shown on a terminal.

@@ -174,6 +174,16 @@ func dropPrivileges(spec containerSpec) error {
 	if !spec.Privileged {
 		return unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
 	}
+	// As container runtimes do. What isn't a pipe may be the host's.
+	for stream := range 3 {
+		var status syscall.Stat_t
+		if err := syscall.Fstat(stream, &status); err != nil || status.Mode&syscall.S_IFMT != syscall.S_IFIFO {
+			continue
+		}
+		if err := syscall.Fchown(stream, sandboxUser, sandboxUser); err != nil {
+			return err
+		}
+	}
 	return errors.Join(syscall.Setgroups(nil), syscall.Setgid(sandboxUser), syscall.Setuid(sandboxUser))
 }
 

@@ -52,6 +52,9 @@ type RunResult struct {
 	ExitCode *int32 `json:"exitCode,omitempty"`
 	// Path is what the code is about: a path or the agent's program.
 	Path string `json:"path,omitempty"`
+	// MountsOnly: the write policy was held by mounts alone, because the kernel
+	// has no Landlock.
+	MountsOnly bool `json:"mountsOnly,omitempty"`
 }
 
 // RunCode is a closed list.

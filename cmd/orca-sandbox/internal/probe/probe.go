@@ -23,9 +23,20 @@ type Stage string
 const (
 	// Starting: the agent was not executed yet.
 	Starting Stage = "orca-starting"
-	// Started: the agent was executed, or the sandbox waits for calls.
+	// Started: the agent was executed, or the sandbox waits for calls. The write
+	// policy is held by Landlock too.
 	Started Stage = "orca-started"
+	// StartedByMounts: as Started, where the kernel has no Landlock.
+	StartedByMounts Stage = "orca-mounts"
 )
+
+// StartedStage returns the stage of a sandbox whose agent was executed.
+func StartedStage(landlock bool) Stage {
+	if landlock {
+		return Started
+	}
+	return StartedByMounts
+}
 
 // nameFile is where every process can read the name of process 1, also while
 // that can't be dumped.
@@ -46,19 +57,19 @@ func Announce(stage Stage) error {
 	return nil
 }
 
-// Check returns nil if process 1 has announced Started, and what is the case
-// otherwise.
-func Check() error {
+// Check returns the stage if process 1 has announced that the agent was
+// executed, and what is the case otherwise.
+func Check() (Stage, error) {
 	name, err := os.ReadFile(nameFile)
 	if err != nil {
-		return fmt.Errorf("reading the name of process 1: %w", err)
+		return "", fmt.Errorf("reading the name of process 1: %w", err)
 	}
 	switch stage := Stage(strings.TrimSuffix(string(name), "\n")); stage {
-	case Started:
-		return nil
+	case Started, StartedByMounts:
+		return stage, nil
 	case Starting:
-		return fmt.Errorf("the agent is not started yet")
+		return "", fmt.Errorf("the agent is not started yet")
 	default:
-		return fmt.Errorf("process 1 is %q, not the launcher of a started agent", stage)
+		return "", fmt.Errorf("process 1 is %q, not the launcher of a started agent", stage)
 	}
 }

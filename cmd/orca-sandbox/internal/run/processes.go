@@ -4,10 +4,11 @@
 package run
 
 import (
-	"errors"
 	"os"
 	"syscall"
 	"time"
+
+	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/launch"
 )
 
 const (
@@ -29,35 +30,22 @@ func killOthers() bool {
 	return syscall.Kill(-1, syscall.SIGKILL) == nil
 }
 
+// none is the agent's pid in a sandbox without an agent process.
+const none = 0
+
 // endOthers kills the other processes of the sandbox and waits until they are
 // gone, or for endLimit.
-func endOthers(children <-chan os.Signal) {
+func endOthers(children *launch.Children) {
 	limit := time.After(endLimit)
 	poll := time.NewTicker(endPoll)
 	defer poll.Stop()
 	for killOthers() {
-		reap(none)
+		children.Reap(none)
 		select {
-		case <-children:
+		case <-children.Ended:
 		case <-poll.C:
 		case <-limit:
 			return
-		}
-	}
-}
-
-// reap collects all children that have ended, the agent's orphans among them.
-// It reports whether the agent is one of them, and how it ended.
-func reap(agent int) (status syscall.WaitStatus, ended bool) {
-	for {
-		var current syscall.WaitStatus
-		pid, err := syscall.Wait4(-1, &current, syscall.WNOHANG, nil)
-		switch {
-		case errors.Is(err, syscall.EINTR):
-		case err != nil || pid == 0:
-			return status, ended
-		case pid == agent:
-			status, ended = current, true
 		}
 	}
 }

@@ -7,23 +7,18 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/launch"
 	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/probe"
+	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/signals"
 	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/termination"
 	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/verify"
 	"github.com/orca-agent-engine/orca-operator/controllers/layout"
 	"github.com/orca-agent-engine/orca-operator/controllers/manifest"
-)
-
-// The launcher's own exit codes, as shells and container tools have them.
-const (
-	exitUnverified    = 125
-	exitNotExecutable = 126
-	exitNotFound      = 127
 )
 
 // Options are what the command line says.
@@ -47,37 +42,38 @@ func Main(options Options) int {
 	// Anything else could kill processes that aren't the sandbox's.
 	if os.Getpid() != 1 {
 		complain(fmt.Errorf("run must be process 1 of a container, it is process %d", os.Getpid()))
-		return exitUnverified
+		return launch.ExitUnverified
 	}
-	signals := receiveSignals()
+	received := signals.Receive()
 	// Opened first, because later nothing outside the writable roots can be.
 	message, err := termination.Open(termination.DefaultPath)
 	if err != nil {
 		complain(err)
-		return exitUnverified
+		return launch.ExitUnverified
 	}
-	end, err := launch(options, signals)
+	children := &launch.Children{Ended: received.Children}
+	end, err := live(options, received, children)
 	if err != nil {
 		complain(err)
 	}
-	endOthers(signals.children)
+	endOthers(children)
 	if err := termination.Write(message, end.result); err != nil {
 		complain(err)
 	}
 	return end.exitCode
 }
 
-// launch starts the agent and returns how it ended. With an error, the agent
+// live starts the agent and returns how it ended. With an error, the agent
 // was never executed.
-func launch(options Options, signals signals) (outcome, error) {
+func live(options Options, received signals.Received, children *launch.Children) (outcome, error) {
 	if err := conceal(); err != nil {
 		return unverified(""), err
 	}
-	sandbox, err := readManifest(options)
+	sandbox, err := launch.ReadManifest(options.Manifest, options.Digest)
 	if err != nil {
 		return unverified(options.Manifest), err
 	}
-	if err := makeHome(layout.Home); err != nil {
+	if err := launch.MakeHome(layout.Home); err != nil {
 		return unverified(layout.Home), err
 	}
 	if err := os.Chdir(layout.Workspace); err != nil {
@@ -86,48 +82,68 @@ func launch(options Options, signals signals) (outcome, error) {
 	if failed := verify.Check(sandbox.WritableRoots); failed != nil {
 		return unverified(failed.Path), failed
 	}
-	return live(sandbox, signals)
+	policy, err := launch.NewPolicy(sandbox.WritableRoots, children)
+	if err != nil {
+		return unverified(""), err
+	}
+	end, err := lookAfter(sandbox, policy, received, children)
+	end.result.MountsOnly = !policy.Landlock && end.result.Code != manifest.RunPolicyUnverified
+	return end, err
 }
 
-// live is the part of launch in which the agent runs.
-func live(sandbox manifest.Sandbox, signals signals) (outcome, error) {
-	agent, err := start(sandbox)
+// lookAfter is the part of live in which the agent runs.
+func lookAfter(sandbox manifest.Sandbox, policy launch.Policy, received signals.Received, children *launch.Children) (outcome, error) {
+	agent, err := start(sandbox, policy)
 	if err != nil {
 		return notStarted(err), err
 	}
-	if err := probe.Announce(probe.Started); err != nil {
+	if err := probe.Announce(probe.StartedStage(policy.Landlock)); err != nil {
 		return unverified(""), err
 	}
+	clock := newClock(sandbox)
 	if agent == none {
-		return awaitEnd(signals, newClock(sandbox)), nil
+		return awaitEnd(received, clock, children), nil
 	}
-	return supervise(agent, signals, newClock(sandbox)), nil
+	return supervise(agent, received, clock, children), nil
 }
 
-// conceal keeps the agent, which has the launcher's uid, from tracing the
-// launcher and reading its memory, and says that the agent isn't there yet.
+// start executes the agent and returns its pid, or none if the sandbox has no
+// agent process. On success execve has succeeded.
+func start(sandbox manifest.Sandbox, policy launch.Policy) (int, error) {
+	argv := slices.Concat(sandbox.Command, sandbox.Args)
+	if len(argv) == 0 {
+		return none, nil
+	}
+	agent, err := policy.Start("agent's program", argv, sandbox.Env)
+	return agent.PID, err
+}
+
+// notStarted is the outcome that belongs to an error of start.
+func notStarted(err error) outcome {
+	failed, ok := errors.AsType[*launch.ProgramError](err)
+	if !ok {
+		return unverified("")
+	}
+	code := manifest.RunCommandNotExecutable
+	if failed.Missing() {
+		code = manifest.RunCommandNotFound
+	}
+	return outcome{manifest.RunResult{Code: code, Path: failed.Program}, launch.ExitCode(err)}
+}
+
+// conceal closes the launcher to the agent, and says that the agent isn't
+// there yet.
 func conceal() error {
 	if err := probe.Announce(probe.Starting); err != nil {
 		return err
 	}
-	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
-		return fmt.Errorf("closing the launcher to other processes: %w", err)
-	}
-	return nil
-}
-
-func readManifest(options Options) (manifest.Sandbox, error) {
-	encoded, err := os.ReadFile(options.Manifest)
-	if err != nil {
-		return manifest.Sandbox{}, fmt.Errorf("reading the manifest: %w", err)
-	}
-	return manifest.Decode[manifest.Sandbox](encoded, options.Digest)
+	return launch.Conceal()
 }
 
 // unverified is the outcome when something at a path kept the sandbox from
 // being what the session was promised.
 func unverified(path string) outcome {
-	return outcome{manifest.RunResult{Code: manifest.RunPolicyUnverified, Path: path}, exitUnverified}
+	return outcome{manifest.RunResult{Code: manifest.RunPolicyUnverified, Path: path}, launch.ExitUnverified}
 }
 
 // complain tells the reader of the container's log why the agent doesn't run.

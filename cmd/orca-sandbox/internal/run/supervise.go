@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/launch"
+	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/signals"
 	"github.com/orca-agent-engine/orca-operator/controllers/manifest"
 )
 
@@ -32,6 +34,7 @@ func seconds(count int64) time.Duration {
 // supervisor is the launcher while an agent runs.
 type supervisor struct {
 	agent     int
+	children  *launch.Children
 	clock     clock
 	forwarded func(syscall.Signal) bool
 	// code says why the agent ends; it changes once, when the agent is asked to.
@@ -41,9 +44,9 @@ type supervisor struct {
 }
 
 // supervise looks after the agent until it ends.
-func supervise(agent int, signals signals, clock clock) outcome {
-	s := supervisor{agent: agent, clock: clock, forwarded: forwarder(), code: manifest.RunAgentExited}
-	exitCode := s.wait(signals)
+func supervise(agent int, received signals.Received, clock clock, children *launch.Children) outcome {
+	s := supervisor{agent: agent, children: children, clock: clock, forwarded: signals.Forwarder(), code: manifest.RunAgentExited}
+	exitCode := s.wait(received)
 	result := manifest.RunResult{Code: s.code}
 	if s.code == manifest.RunAgentExited {
 		result.ExitCode = new(int32(exitCode))
@@ -52,21 +55,21 @@ func supervise(agent int, signals signals, clock clock) outcome {
 }
 
 // wait handles what happens while the agent runs and returns its exit code.
-func (s *supervisor) wait(signals signals) int {
+func (s *supervisor) wait(received signals.Received) int {
 	for {
 		select {
-		case <-signals.children:
-			if status, ended := reap(s.agent); ended {
-				return exitCode(status)
+		case <-received.Children:
+			if status, ended := s.children.Reap(s.agent); ended {
+				return launch.StatusCode(status)
 			}
-		case <-signals.stop:
+		case <-received.Stop:
 			s.stop(manifest.RunStopped)
 		case <-s.clock.lifetime:
 			s.stop(manifest.RunLifetimeExceeded)
 		case <-s.kill:
 			killOthers()
-		case received := <-signals.other:
-			s.forward(received.(syscall.Signal))
+		case other := <-received.Other:
+			s.forward(other.(syscall.Signal))
 		}
 	}
 }
@@ -96,24 +99,16 @@ func (s *supervisor) signal(number syscall.Signal) {
 
 // awaitEnd looks after a sandbox without an agent process until it is asked to
 // stop or its lifetime is used up.
-func awaitEnd(signals signals, clock clock) outcome {
+func awaitEnd(received signals.Received, clock clock, children *launch.Children) outcome {
 	for {
 		select {
-		case <-signals.children:
-			reap(none)
-		case <-signals.stop:
+		case <-received.Children:
+			children.Reap(none)
+		case <-received.Stop:
 			return outcome{manifest.RunResult{Code: manifest.RunStopped}, 0}
 		case <-clock.lifetime:
 			return outcome{manifest.RunResult{Code: manifest.RunLifetimeExceeded}, 0}
-		case <-signals.other:
+		case <-received.Other:
 		}
 	}
-}
-
-// exitCode is the agent's, as shells report it.
-func exitCode(status syscall.WaitStatus) int {
-	if status.Signaled() {
-		return 128 + int(status.Signal())
-	}
-	return status.ExitStatus()
 }

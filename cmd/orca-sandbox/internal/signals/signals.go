@@ -1,7 +1,10 @@
 // Copyright The Orca Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package run
+// Package signals is what the launcher's processes do with signals: they take
+// over all of them, so that none ends the launcher, and pass on what is meant
+// for their program.
+package signals
 
 import (
 	"os"
@@ -15,23 +18,23 @@ import (
 // lastSignal is the highest signal number of Linux.
 const lastSignal = 64
 
-// signals are what the launcher is sent. children and stop have a channel each,
-// so that a flood of other signals can't displace them.
-type signals struct {
-	children, stop, other chan os.Signal
+// Received are what a process is sent. Children (SIGCHLD) and Stop (SIGTERM)
+// have a channel each, so that a flood of other signals can't displace them.
+type Received struct {
+	Children, Stop, Other chan os.Signal
 }
 
-// receiveSignals takes over every signal that can be handled, so that none ends
-// the launcher.
-func receiveSignals() signals {
-	received := signals{
-		children: make(chan os.Signal, 1),
-		stop:     make(chan os.Signal, 1),
-		other:    make(chan os.Signal, lastSignal),
+// Receive takes over every signal that can be handled, so that none ends the
+// process.
+func Receive() Received {
+	received := Received{
+		Children: make(chan os.Signal, 1),
+		Stop:     make(chan os.Signal, 1),
+		Other:    make(chan os.Signal, lastSignal),
 	}
-	signal.Notify(received.children, syscall.SIGCHLD)
-	signal.Notify(received.stop, syscall.SIGTERM)
-	signal.Notify(received.other, others()...)
+	signal.Notify(received.Children, syscall.SIGCHLD)
+	signal.Notify(received.Stop, syscall.SIGTERM)
+	signal.Notify(received.Other, others()...)
 	return received
 }
 
@@ -50,10 +53,10 @@ func others() []os.Signal {
 	return all
 }
 
-// forwarder returns which of the other signals the agent is sent too. SIGPIPE
+// Forwarder returns which of the other signals the program is sent too. SIGPIPE
 // is about the launcher's own writing. With a controlling terminal the kernel
-// has sent the terminal's signals to the agent's group already.
-func forwarder() func(syscall.Signal) bool {
+// has sent the terminal's signals to the program's group already.
+func Forwarder() func(syscall.Signal) bool {
 	kept := []syscall.Signal{syscall.SIGPIPE}
 	if hasTerminal() {
 		kept = append(kept, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)

@@ -1,7 +1,7 @@
 // Copyright The Orca Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package run
+package launch
 
 import (
 	"errors"

@@ -1,7 +1,7 @@
 // Copyright The Orca Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package run
+package launch
 
 import (
 	"errors"
@@ -11,9 +11,9 @@ import (
 	"syscall"
 )
 
-// makeHome makes the agent's HOME, private to it whatever the umask and the
+// MakeHome makes the agent's HOME, private to it whatever the umask and the
 // group of the volume. What is there already must be a directory of ours.
-func makeHome(path string) error {
+func MakeHome(path string) error {
 	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("making HOME: %w", err)
 	}
