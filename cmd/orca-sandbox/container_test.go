@@ -50,6 +50,8 @@ type containerOptions struct {
 	fifo string
 	// script runs in the container before the launcher.
 	script string
+	// without are the numbers of system calls that the kernel shall not have.
+	without []uint32
 	// terminal is the container's terminal, if it has one.
 	terminal *os.File
 }
@@ -73,6 +75,7 @@ func startContainer(t *testing.T, sandbox manifest.Sandbox, options containerOpt
 		Root: filepath.Join(folder, "root"), Manifest: filepath.Join(folder, "sandbox.json"), Message: message,
 		Binary: binary, Agent: ownPath(t), Script: options.script,
 		Digest: options.digest, Environment: options.environment,
+		Without:    options.without,
 		Privileged: os.Geteuid() == 0,
 	}
 	if spec.Environment == nil {

@@ -13,7 +13,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"syscall"
+	"unsafe"
 
+	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 )
 
@@ -34,6 +36,8 @@ type containerSpec struct {
 	Digest                                 string
 	Environment                            []string
 	Script                                 string
+	// Without are the numbers of system calls that the kernel shall not have.
+	Without []uint32
 	// Privileged tells that the container is made by the host's root, who has to
 	// become the sandbox's user. Others are that user already.
 	Privileged bool
@@ -48,7 +52,7 @@ func enterContainer(encoded string) error {
 	if err := json.Unmarshal([]byte(encoded), &spec); err != nil {
 		return err
 	}
-	steps := []func(containerSpec) error{makeRoot, mountSystem, mountDevices, mountSandbox, changeRoot, runScript, dropPrivileges}
+	steps := []func(containerSpec) error{makeRoot, mountSystem, mountDevices, mountSandbox, changeRoot, runScript, dropPrivileges, loseCalls}
 	for _, step := range steps {
 		if err := step(spec); err != nil {
 			return err
@@ -185,6 +189,33 @@ func dropPrivileges(spec containerSpec) error {
 		}
 	}
 	return errors.Join(syscall.Setgroups(nil), syscall.Setgid(sandboxUser), syscall.Setuid(sandboxUser))
+}
+
+// loseCalls makes the kernel one that doesn't have some system calls.
+func loseCalls(spec containerSpec) error {
+	if len(spec.Without) == 0 {
+		return nil
+	}
+	program := []bpf.Instruction{bpf.LoadAbsolute{Off: 0, Size: 4}}
+	for _, number := range spec.Without {
+		program = append(program,
+			bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: number, SkipTrue: 1},
+			bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)})
+	}
+	raw, err := bpf.Assemble(append(program, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW}))
+	if err != nil {
+		return err
+	}
+	filter := make([]unix.SockFilter, len(raw))
+	for i, r := range raw {
+		filter[i] = unix.SockFilter{Code: r.Op, Jt: r.Jt, Jf: r.Jf, K: r.K}
+	}
+	prog := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&prog)))
+	if errno != 0 {
+		return errno
+	}
+	return nil
 }
 
 // endWithParent keeps the container from outliving tests that were killed. A
