@@ -66,6 +66,8 @@ type containerOptions struct {
 	files []*os.File
 	// patience is how long its end may take, if more than usual.
 	patience time.Duration
+	// lost are the numbers of system calls that the kernel shall not have.
+	lost []uint32
 	// terminal is the container's terminal, if it has one.
 	terminal *os.File
 }
@@ -92,6 +94,7 @@ func startContainer(t *testing.T, sandbox manifest.Sandbox, options containerOpt
 		Image: options.image, WritableImage: options.writableImage, Script: options.script,
 		SealedDirectories: options.sealed, Without: options.without, Mounts: options.mounts,
 		Digest: options.digest, Environment: options.environment,
+		Lost:       options.lost,
 		Privileged: os.Geteuid() == 0,
 	}
 	if spec.Environment == nil {

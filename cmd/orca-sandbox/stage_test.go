@@ -13,7 +13,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"syscall"
+	"unsafe"
 
+	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 
 	"github.com/orca-agent-engine/orca-operator/controllers/layout"
@@ -39,6 +41,8 @@ type containerSpec struct {
 	WritableImage                                  bool
 	SealedDirectories, Without                     []string
 	Mounts                                         []containerMount
+	// Lost are the numbers of system calls that the kernel shall not have.
+	Lost []uint32
 	// Privileged tells that the container is made by the host's root, who has to
 	// become the sandbox's user. Others are that user already.
 	Privileged bool
@@ -54,7 +58,7 @@ func enterContainer(encoded string) error {
 		return err
 	}
 	steps := []func(containerSpec) error{
-		makeRoot, changeImage, makeSealed, mountSystem, mountAll, closeRoot, changeRoot, runScript, dropPrivileges,
+		makeRoot, changeImage, makeSealed, mountSystem, mountAll, closeRoot, changeRoot, runScript, dropPrivileges, loseCalls,
 	}
 	for _, step := range steps {
 		if err := step(spec); err != nil {
@@ -185,6 +189,33 @@ func dropPrivileges(spec containerSpec) error {
 		}
 	}
 	return errors.Join(syscall.Setgroups(nil), syscall.Setgid(sandboxUser), syscall.Setuid(sandboxUser))
+}
+
+// loseCalls makes the kernel one that doesn't have some system calls.
+func loseCalls(spec containerSpec) error {
+	if len(spec.Lost) == 0 {
+		return nil
+	}
+	program := []bpf.Instruction{bpf.LoadAbsolute{Off: 0, Size: 4}}
+	for _, number := range spec.Lost {
+		program = append(program,
+			bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: number, SkipTrue: 1},
+			bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)})
+	}
+	raw, err := bpf.Assemble(append(program, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW}))
+	if err != nil {
+		return err
+	}
+	filter := make([]unix.SockFilter, len(raw))
+	for i, r := range raw {
+		filter[i] = unix.SockFilter{Code: r.Op, Jt: r.Jt, Jf: r.Jf, K: r.K}
+	}
+	prog := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&prog)))
+	if errno != 0 {
+		return errno
+	}
+	return nil
 }
 
 // endWithParent keeps the container from outliving tests that were killed. A

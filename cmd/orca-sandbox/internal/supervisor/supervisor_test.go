@@ -1,0 +1,162 @@
+// Copyright The Orca Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package supervisor
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+)
+
+func TestMountsAreRead(t *testing.T) {
+	t.Parallel()
+	const content = `21 1 0:20 / / ro,relatime - overlay overlay rw,lowerdir=/a
+22 21 0:21 / /tmp rw master:1 - tmpfs tmp rw
+23 21 0:22 /sub /a\040b rw - ext4 /dev/vda ro,discard
+`
+	got, err := parseMounts(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []mount{{21, "/", true}, {22, "/tmp", false}, {23, "/a b", true}}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(mount{})); diff != "" {
+		t.Errorf("the mounts differ (-want +got):\n%s", diff)
+	}
+	for _, bad := range []string{"x", "21 1 0:20 / / ro - overlay", "x 1 0:20 / / ro - overlay overlay rw"} {
+		if _, err := parseMounts(bad); err == nil {
+			t.Errorf("%q is read as a mount", bad)
+		}
+	}
+}
+
+func TestWhichMountsRefuse(t *testing.T) {
+	t.Parallel()
+	mounts := []mount{
+		{1, "/", true}, {2, "/tmp", false}, {3, "/tmp/sealed", true}, {4, "/tmp/open", false}, {5, "/tmpx", false},
+		{6, "/proc", false}, {7, "/proc/sys", true}, {8, "/dev", false}, {9, "/dev/pts", false}, {10, "/dev/mqueue", false},
+	}
+	for name, tc := range map[string]struct {
+		landlock bool
+		want     Mounts
+	}{
+		"without Landlock those that are read-only": {false, Mounts{1: true, 3: true, 7: true}},
+		"with it those outside the roots too":       {true, Mounts{1: true, 3: true, 5: true, 7: true, 10: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tc.want, refusingMounts(mounts, []string{"/tmp"}, tc.landlock)); diff != "" {
+				t.Errorf("the mounts differ (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWhichOpensAreRefused(t *testing.T) {
+	t.Parallel()
+	var (
+		absent = place{known: true}
+		file   = place{known: true, exists: true, mode: unix.S_IFREG}
+		folder = place{known: true, exists: true, mode: unix.S_IFDIR}
+		link   = place{known: true, exists: true, mode: unix.S_IFLNK}
+		device = place{known: true, exists: true, mode: unix.S_IFCHR}
+	)
+	for name, tc := range map[string]struct {
+		flags uint64
+		place place
+		want  bool
+	}{
+		"making a file":                    {unix.O_CREAT, absent, true},
+		"a missing file":                   {unix.O_WRONLY, absent, false},
+		"writing a file":                   {unix.O_WRONLY, file, true},
+		"writing and reading a file":       {unix.O_RDWR, file, true},
+		"emptying a file":                  {unix.O_TRUNC, file, true},
+		"reading a file that may be made":  {unix.O_CREAT, file, false},
+		"neither reading nor writing":      {unix.O_ACCMODE, file, false},
+		"a file that must not be there":    {unix.O_CREAT | unix.O_EXCL | unix.O_WRONLY, file, false},
+		"a file as a folder":               {unix.O_DIRECTORY | unix.O_WRONLY, file, false},
+		"a folder as a file":               {unix.O_WRONLY, folder, false},
+		"a temporary file":                 {unix.O_TMPFILE | unix.O_WRONLY, folder, true},
+		"a link that isn't to be followed": {unix.O_WRONLY, link, false},
+		"a device":                         {unix.O_WRONLY, device, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := openRefused(tc.flags, tc.place, false); got != tc.want {
+				t.Errorf("refused: %t, want %t", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestHowALineReachesAStandardError(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		stream stream
+		want   channel
+	}{
+		"closed":                  {stream{}, nowhere},
+		"a pipe":                  {stream{true, unix.O_WRONLY, unix.S_IFIFO, false}, reopened},
+		"the launcher's pipe":     {stream{true, unix.O_WRONLY, unix.S_IFIFO, true}, reopened},
+		"the pipe's other end":    {stream{true, unix.O_RDONLY, unix.S_IFIFO, false}, nowhere},
+		"a terminal":              {stream{true, unix.O_RDWR, unix.S_IFCHR, false}, reopened},
+		"a name alone":            {stream{true, unix.O_PATH | unix.O_WRONLY, unix.S_IFREG, false}, nowhere},
+		"a file":                  {stream{true, unix.O_WRONLY, unix.S_IFREG, false}, theirs},
+		"the launcher's file":     {stream{true, unix.O_WRONLY, unix.S_IFREG, true}, shared},
+		"a file that is added to": {stream{true, unix.O_WRONLY | unix.O_APPEND, unix.S_IFREG, false}, reopened},
+		"a socket":                {stream{true, unix.O_RDWR, unix.S_IFSOCK, false}, theirs},
+		"the launcher's socket":   {stream{true, unix.O_RDWR, unix.S_IFSOCK, true}, shared},
+		"a folder":                {stream{true, unix.O_RDONLY, unix.S_IFDIR, false}, nowhere},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := channelOf(tc.stream); got != tc.want {
+				t.Errorf("channel %d, want %d", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestALineIsOneLineThatAPipeTakesAsAWhole(t *testing.T) {
+	t.Parallel()
+	for name, path := range map[string]string{
+		"letters":   "/" + strings.Repeat("x", 5000),
+		"escapes":   "/" + strings.Repeat("\n", 5000),
+		"runes":     "/" + strings.Repeat("ö", 5000),
+		"not text":  "/" + strings.Repeat("\xff", 5000),
+		"one short": "/x",
+	} {
+		got := string(line(path))
+		if len(got) > maxLine || strings.Count(got, "\n") != 1 || strings.ToValidUTF8(got, "") != got {
+			t.Errorf("%s: %d bytes: %q", name, len(got), got)
+		}
+		if len(path) > maxLine && len(got) < maxLine-4 {
+			t.Errorf("%s: only %d bytes of the path's %d", name, len(got), len(path))
+		}
+	}
+}
+
+func FuzzALineIsOneLine(f *testing.F) {
+	f.Add("/workspace/a\nb\x1b[31m\xff\xc2\x9b")
+	f.Fuzz(func(t *testing.T, path string) {
+		got := string(line(path))
+		if len(got) > maxLine || strings.Count(got, "\n") != 1 || strings.ContainsAny(got, "\x1b\r\x00\u009b\u2028") {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+func TestWhatComesBeforeTheLastName(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string][2]string{
+		"a": {"", "a"}, "/a": {"/", "a"}, "a/b": {"a/", "b"}, "a/b//": {"a/", "b"}, "/": {"", ""}, "": {"", ""},
+		"a/.": {"a/", ""}, "a/..": {"a/", ""}, "a//b": {"a//", "b"},
+	} {
+		dir, last := fileName{path: path}.split()
+		if got := [2]string{dir, last}; got != want {
+			t.Errorf("%q is split into %q, want %q", path, got, want)
+		}
+	}
+}
