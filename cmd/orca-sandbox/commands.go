@@ -31,15 +31,27 @@ func setupCommand(arguments []string) int {
 		return exitUsage
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	err := setup.Run(context.Background(), options, log)
-	if err == nil {
-		return 0
-	}
-	log.Error("setup failed", "error", err)
-	if err := leave(*message, setup.Result(err)); err != nil {
+	result, exitCode := setUp(options, log)
+	if err := leave(*message, result); err != nil {
 		log.Error("the result is lost", "error", err)
 	}
-	return 1
+	return exitCode
+}
+
+// setUp does the work. Its result tells the operator, too, whether this node's
+// kernel has Landlock: the agent's container, which runs on it as well, could
+// not be believed.
+func setUp(options setup.Options, log *slog.Logger) (result manifest.SetupResult, exitCode int) {
+	err := setup.Run(context.Background(), options, log)
+	landlock := false
+	if err == nil {
+		landlock, err = confine.Landlock(nil)
+	}
+	if err != nil {
+		log.Error("setup failed", "error", err)
+		return setup.Result(err), 1
+	}
+	return manifest.SetupResult{Code: manifest.SetupPrepared, Landlock: landlock}, 0
 }
 
 // leave writes the result of setup for the operator.

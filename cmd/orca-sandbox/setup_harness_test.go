@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/confine"
 	"github.com/orca-agent-engine/orca-operator/controllers/manifest"
 )
 
@@ -103,7 +104,10 @@ func (p *setupPod) wantSuccess(document manifest.Setup, want map[string]string) 
 	log, exitCode := p.run(document)
 	message, err := os.ReadFile(p.message)
 	p.must(err)
-	if exitCode != 0 || len(message) != 0 {
+	landlock, err := confine.Landlock(nil)
+	p.must(err)
+	result, err := manifest.DecodeResult[manifest.SetupResult](string(message))
+	if exitCode != 0 || err != nil || result != (manifest.SetupResult{Code: manifest.SetupPrepared, Landlock: landlock}) {
 		p.t.Fatalf("exit code %d, termination message %q, log:\n%s", exitCode, message, log)
 	}
 	want["/etc"] = "drwxr-xr-x"

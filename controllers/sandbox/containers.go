@@ -35,6 +35,11 @@ func setupContainer(settings settings.Effective, document []byte, p *plan) corev
 	}
 }
 
+// digestVariable is where orca-sandbox exec finds the digest that the manifest
+// must have: a program that is executed in the container is given its
+// environment, which nobody in the container can change.
+const digestVariable = "ORCA_MANIFEST_DIGEST"
+
 // agentContainer runs the agent under the launcher.
 func agentContainer(settings settings.Effective, document []byte, p *plan) corev1.Container {
 	return corev1.Container{
@@ -51,6 +56,7 @@ func agentContainer(settings settings.Effective, document []byte, p *plan) corev
 		Env: []corev1.EnvVar{
 			{Name: "HOME", Value: layout.Home},
 			{Name: "TMPDIR", Value: layout.Tmp},
+			{Name: digestVariable, Value: manifest.Digest(document)},
 		},
 		Resources:       settings.Sandbox.Resources,
 		VolumeMounts:    agentMounts(settings, p),

@@ -163,6 +163,11 @@ func describe(s *orcav1alpha1.OrcaSession) string {
 	return string(out)
 }
 
+// podOf names a session's pod.
+func podOf(s *orcav1alpha1.OrcaSession) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Status.PodName}}
+}
+
 // inSandbox runs a program in a session's sandbox.
 func inSandbox(t *testing.T, s *orcav1alpha1.OrcaSession, command ...string) (output string, err error) {
 	t.Helper()

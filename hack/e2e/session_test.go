@@ -139,8 +139,7 @@ func TestASessionWhosePodIsDeletedIsLostAndResumes(t *testing.T) {
 	t.Parallel()
 	s := start(t, "trap 'exit 0' TERM; while :; do sleep 0.1; done")
 	awaitState(t, s, orcav1alpha1.SessionStateRunning)
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Status.PodName}}
-	if err := cluster.Delete(t.Context(), pod); err != nil {
+	if err := cluster.Delete(t.Context(), podOf(s)); err != nil {
 		t.Fatal(err)
 	}
 	awaitReason(t, s, orcav1alpha1.ReasonSandboxLost)
