@@ -73,27 +73,27 @@ func TestSetupRefusesWhatClashes(t *testing.T) {
 	}{
 		"two contents at one path": {
 			[]manifest.File{file("b", "/data/x"), file("a", "/data/x")},
-			manifest.SetupResult{Code: manifest.SetupMountConflict, Resource: "b", Cause: `resource "b" puts a file at /data/x, where resource "a" puts one with other content`},
+			manifest.SetupResult{Code: manifest.SetupMountConflict, Resource: "b", Cause: `a file is put at /data/x, where resource "a" puts one with other content`},
 		},
 		"the third of three differs": {
 			[]manifest.File{file("a", "/data/x"), file("a2", "/data/x"), file("b", "/data/x")},
-			manifest.SetupResult{Code: manifest.SetupMountConflict, Resource: "b", Cause: `resource "b" puts a file at /data/x, where resource "a2" puts one with other content`},
+			manifest.SetupResult{Code: manifest.SetupMountConflict, Resource: "b", Cause: `a file is put at /data/x, where resource "a2" puts one with other content`},
 		},
 		"one is the beginning of the other": {
 			[]manifest.File{file("a", "/data/x"), file("longer", "/data/x")},
-			manifest.SetupResult{Code: manifest.SetupMountConflict, Resource: "longer", Cause: `resource "longer" puts a file at /data/x, where resource "a" puts one with other content`},
+			manifest.SetupResult{Code: manifest.SetupMountConflict, Resource: "longer", Cause: `a file is put at /data/x, where resource "a" puts one with other content`},
 		},
 		"a file where another needs a directory": {
 			[]manifest.File{file("a", "/data/x/y"), file("b", "/data")},
-			manifest.SetupResult{Code: manifest.SetupMountConflict, Resource: "b", Cause: `resource "b" puts a file at /data, where resource "a" needs a directory for /data/x/y`},
+			manifest.SetupResult{Code: manifest.SetupMountConflict, Resource: "b", Cause: `a file is put at /data, where resource "a" needs a directory for /data/x/y`},
 		},
 		"a file where every sandbox has a directory": {
 			[]manifest.File{file("a", "/workspace")},
-			manifest.SetupResult{Code: manifest.SetupMountConflict, Resource: "a", Cause: `resource "a" puts a file at /workspace, where every sandbox has a directory`},
+			manifest.SetupResult{Code: manifest.SetupMountConflict, Resource: "a", Cause: `a file is put at /workspace, where every sandbox has a directory`},
 		},
 		"a clash is told before a missing file": {
 			[]manifest.File{file("gone", "/data/x/y"), file("b", "/data")},
-			manifest.SetupResult{Code: manifest.SetupMountConflict, Resource: "b", Cause: `resource "b" puts a file at /data, where resource "gone" needs a directory for /data/x/y`},
+			manifest.SetupResult{Code: manifest.SetupMountConflict, Resource: "b", Cause: `a file is put at /data, where resource "gone" needs a directory for /data/x/y`},
 		},
 		"a path that isn't canonical": {
 			[]manifest.File{file("a", "/data/../x")},

@@ -106,7 +106,7 @@ func (j *judgement) refused(err error) {
 
 // amounts are where the API server and the kubelet say how much was asked for
 // and how much there is. No status tells what the deployment gives a sandbox.
-var amounts = regexp.MustCompile(`, requested: .*|, but (?:limit|request) is [^,\]]+`)
+var amounts = regexp.MustCompile(`, requested: .*|, but (?:limit|request|provided ratio) is [^,\]]+|Invalid value: "[^"]*": `)
 
 func withoutAmounts(message string) string {
 	return amounts.ReplaceAllString(message, "")

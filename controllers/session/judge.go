@@ -115,13 +115,12 @@ func find(pods []corev1.Pod, name string) *corev1.Pod {
 func (j *judgement) judgeAbsence() {
 	switch {
 	case !j.stays():
-		j.countRun(j.now)
 		j.judgeRest()
 	case j.discarded():
 		j.judgeStart()
 	default:
 		j.remove = j.pods
-		j.lose("the sandbox's pod is gone", j.now)
+		j.lose(nil, "the sandbox's pod is gone")
 	}
 }
 
@@ -132,15 +131,16 @@ func (j *judgement) judgeRest() {
 		return ended(&pod) && pod.DeletionTimestamp.IsZero()
 	})
 	if len(rest) > 0 {
-		j.stop(rest)
+		j.stop(nil, rest)
 		return
 	}
+	j.countRun(nil)
 	j.reach()
 }
 
 // deleting stops the sandbox of a session that is being deleted.
 func (j *judgement) deleting() {
-	j.countRun(j.now)
+	j.countRun(j.current())
 	j.remove = j.pods
 	j.wait(orcav1alpha1.SessionStateEnding, orcav1alpha1.ReasonDeleting, "the session is being deleted")
 }

@@ -70,7 +70,7 @@ func (r *Reconciler) observe(ctx context.Context, session *orcav1alpha1.OrcaSess
 // pod are faster than those of the status, and a judgement on the old status
 // would end in a write that is refused.
 func (r *Reconciler) latest(ctx context.Context, session *orcav1alpha1.OrcaSession, pods []corev1.Pod) (*orcav1alpha1.OrcaSession, error) {
-	if active(&session.Status) || find(pods, sandbox.PodName(session, session.Status.Attempt+1)) == nil {
+	if find(pods, sandbox.PodName(session, session.Status.Attempt+1)) == nil {
 		return session, nil
 	}
 	live := &orcav1alpha1.OrcaSession{}

@@ -5,6 +5,7 @@ package session
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
@@ -108,13 +109,24 @@ func refusedByNode(pod *corev1.Pod) bool {
 	return ended(pod) && pod.Status.Reason != "" && len(containers(pod)) == 0 && disruption(pod) == nil
 }
 
-// stopTime returns when the agent's container ended or, where nothing tells,
-// now.
-func stopTime(pod *corev1.Pod, now time.Time) time.Time {
-	if end := agentEnd(pod); end != nil && !end.FinishedAt.IsZero() {
-		return end.FinishedAt.Time
+// agentTimes returns since when and until when the agent's container has run:
+// until now while nothing says that it ended, since the zero time where nothing
+// says when it began. The pod may be nil.
+func agentTimes(pod *corev1.Pod, now time.Time) (since, until time.Time) {
+	if pod == nil {
+		return time.Time{}, now
 	}
-	return now
+	status := container(pod.Status.ContainerStatuses, sandbox.AgentContainer)
+	switch {
+	case status == nil:
+		return time.Time{}, now
+	case status.State.Running != nil:
+		return status.State.Running.StartedAt.Time, now
+	case status.State.Terminated != nil && !status.State.Terminated.FinishedAt.IsZero():
+		return status.State.Terminated.StartedAt.Time, status.State.Terminated.FinishedAt.Time
+	default:
+		return time.Time{}, now
+	}
 }
 
 // twins reports whether two pods are of one attempt.
@@ -128,6 +140,18 @@ func twins(pods []corev1.Pod) bool {
 		seen[attempt] = true
 	}
 	return false
+}
+
+// mountError is how a runtime says that a mount has no place in the image.
+var mountError = regexp.MustCompile(`error mounting .* to rootfs at "([^"]+)"`)
+
+// unmountable returns the path at which the runtime could not mount what
+// belongs there, and "" if the container ended for another reason.
+func unmountable(end *corev1.ContainerStateTerminated) string {
+	if match := mountError.FindStringSubmatch(end.Message); match != nil && end.Reason == reasonStartError {
+		return match[1]
+	}
+	return ""
 }
 
 // The kubelet's words for a container that isn't there yet.

@@ -123,10 +123,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, session *orcav1alpha1.OrcaSe
 	return reconcile.Result{RequeueAfter: j.after}, nil
 }
 
+// carryOut makes a pod before the status says so, for its name is known before;
+// and deletes pods after it, so that it is on record why they go. Either is
+// repeated if the operator stops in between.
 func (r *Reconciler) carryOut(ctx context.Context, j *judgement) error {
-	if err := r.removePods(ctx, j.remove); err != nil {
-		return err
-	}
 	if j.start > 0 {
 		if err := r.startSandbox(ctx, j); err != nil {
 			return err
@@ -135,5 +135,5 @@ func (r *Reconciler) carryOut(ctx context.Context, j *judgement) error {
 	if err := r.writeStatus(ctx, j); err != nil {
 		return fmt.Errorf("writing the session's status: %w", err)
 	}
-	return nil
+	return r.removePods(ctx, j.remove)
 }

@@ -60,10 +60,16 @@ func TestAFailedSessionIsTriedAgain(t *testing.T) {
 			},
 			func() outcome { o := held("Starting", 0); o.Error = packages.Error; return o }(),
 		},
-		"packages, not if an image remains": {func(s *scene) { refused(s); s.environment.Spec.Config.Packages = nil; s.environment.Spec.Image = "x" }, packages},
-		"packages, not once it is deleted":  {func(s *scene) { refused(s); s.environment = nil }, packages},
-		"packages, to fail by them again":   {func(s *scene) { refused(s); s.ask(runs) }, packages},
-		"a loss, not by its environment":    {func(s *scene) { s.loses(); s.environment.Labels = map[string]string{"a": "b"} }, lost()},
+		"packages, to fail by the image that remains": {
+			func(s *scene) { refused(s); s.environment.Spec.Config.Packages = nil; s.environment.Spec.Image = "x" },
+			setupFails("ImageRejected"),
+		},
+		"packages, to wait for another environment once it is deleted": {
+			func(s *scene) { refused(s); s.environment = nil },
+			outcome{State: "Pending", Reason: "EnvironmentNotFound", Verdict: status.InProgressStatus, Prepared: "Pending", Error: packages.Error},
+		},
+		"packages, to fail by them again": {func(s *scene) { refused(s); s.ask(runs) }, packages},
+		"a loss, not by its environment":  {func(s *scene) { s.loses(); s.environment.Labels = map[string]string{"a": "b"} }, lost()},
 		"a loss, to wait for an environment": {
 			func(s *scene) { s.loses(); s.environment = nil; s.resume("1") },
 			outcome{State: "Pending", Reason: "EnvironmentNotFound", Verdict: status.InProgressStatus, Prepared: "Pending", Error: lost().Error},

@@ -22,11 +22,11 @@ func (j *judgement) judgeSandbox(pod *corev1.Pod) {
 	end, lost := agentEnd(pod), disrupted(pod)
 	switch {
 	case !pod.DeletionTimestamp.IsZero():
-		j.stopping()
+		j.stopping(pod)
 	case j.status.State == orcav1alpha1.SessionStateEnding, !j.stays() && (end == nil || lost != ""):
-		j.stop(j.pods)
+		j.stop(pod, j.pods)
 	case lost != "":
-		j.lose(lost, stopTime(pod, j.now))
+		j.lose(pod, lost)
 	case end != nil:
 		j.judgeEnd(pod, end)
 	case setupFailed(pod):
@@ -34,7 +34,7 @@ func (j *judgement) judgeSandbox(pod *corev1.Pod) {
 	case refusedByNode(pod):
 		j.failSetup(orcav1alpha1.ReasonPodRejected, withoutAmounts(pod.Status.Reason+": "+pod.Status.Message))
 	case ended(pod):
-		j.lose("the sandbox's pod ended and doesn't say how", j.now)
+		j.lose(pod, "the sandbox's pod ended and doesn't say how")
 	case j.ran(), agentStarted(pod):
 		j.run(pod)
 	default:
@@ -45,7 +45,7 @@ func (j *judgement) judgeSandbox(pod *corev1.Pod) {
 // begin records the sandbox of a new attempt.
 func (j *judgement) begin(pod *corev1.Pod) {
 	j.status.Attempt++
-	j.status.LastHandledResume = j.session.Annotations[orcav1alpha1.ResumeAnnotation]
+	j.status.LastHandledResume = resumeValue(j.session)
 	j.status.PodName, j.status.PodUID = pod.Name, pod.UID
 	j.status.StartTime, j.status.EndTime = metav1.NewTime(j.now), metav1.Time{}
 	j.status.ExitCode = nil
@@ -58,13 +58,13 @@ func (j *judgement) begin(pod *corev1.Pod) {
 }
 
 // stop removes pods of a session that is asked to have none.
-func (j *judgement) stop(pods []corev1.Pod) {
+func (j *judgement) stop(pod *corev1.Pod, pods []corev1.Pod) {
 	j.remove = pods
-	j.stopping()
+	j.stopping(pod)
 }
 
-func (j *judgement) stopping() {
-	j.countRun(j.now)
+func (j *judgement) stopping(pod *corev1.Pod) {
+	j.countRun(pod)
 	if !j.stays() {
 		j.discard()
 	}
@@ -140,6 +140,8 @@ const (
 	// reasonUnknown is its word for one that it lost track of, as after a
 	// restart of the node.
 	reasonUnknown = "ContainerStatusUnknown"
+	// reasonStartError is its word for one that could not be started.
+	reasonStartError = "StartError"
 	// exitKilled is the exit code of a process that SIGKILL ended.
 	exitKilled = 137
 
@@ -164,6 +166,9 @@ func (j *judgement) judgeQuickEnd(pod *corev1.Pod, end *corev1.ContainerStateTer
 	case end.Reason == reasonOOMKilled && end.ExitCode == exitKilled:
 		j.prepared(pod)
 		j.endAgent(end)
+	case unmountable(end) != "":
+		j.failSetup(orcav1alpha1.ReasonMountConflict,
+			fmt.Sprintf("the sandbox's image has something at %q that keeps the runtime from mounting there", unmountable(end)))
 	case err != nil:
 		j.failSetup(orcav1alpha1.ReasonWritePolicyUnverified,
 			fmt.Sprintf("the launcher ended with exit code %d and left no result", end.ExitCode))
@@ -178,7 +183,7 @@ func (j *judgement) judgeResult(pod *corev1.Pod, end *corev1.ContainerStateTermi
 		j.prepared(pod)
 		j.endAgent(end)
 	case manifest.RunStopped:
-		j.lose("the sandbox was stopped from outside", j.now)
+		j.lose(pod, "the sandbox was stopped from outside")
 	case manifest.RunCommandNotFound:
 		j.failSetup(orcav1alpha1.ReasonInvalidSpec, fmt.Sprintf("command: %q was not found in the sandbox's image", result.Path))
 	case manifest.RunCommandNotExecutable:

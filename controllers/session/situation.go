@@ -40,10 +40,9 @@ func (j *judgement) failSetup(reason, message string) {
 	}
 }
 
-// lose leaves the session idle and resumable. The agent ran until the given
-// time.
-func (j *judgement) lose(message string, until time.Time) {
-	j.countRun(until)
+// lose leaves the session idle and resumable. The pod is nil where it is gone.
+func (j *judgement) lose(pod *corev1.Pod, message string) {
+	j.countRun(pod)
 	j.finish()
 	j.discard()
 	j.status.State = orcav1alpha1.SessionStateIdle
@@ -85,12 +84,17 @@ func (j *judgement) finish() {
 	}
 }
 
-// countRun adds the time since the agent was seen running.
-func (j *judgement) countRun(until time.Time) {
-	ready := meta.FindStatusCondition(j.status.Conditions, orcav1alpha1.ConditionReady)
-	if j.status.State == orcav1alpha1.SessionStateRunning && ready != nil {
-		j.status.RunSeconds += int32(max(until.Sub(ready.LastTransitionTime.Time), 0) / time.Second)
+// countRun adds the time that the agent of a sandbox has run, once: when the
+// sandbox begins to stop, or is found gone.
+func (j *judgement) countRun(pod *corev1.Pod) {
+	if !j.ran() || j.status.State == orcav1alpha1.SessionStateEnding {
+		return
 	}
+	since, until := agentTimes(pod, j.now)
+	if since.IsZero() {
+		since = meta.FindStatusCondition(j.status.Conditions, orcav1alpha1.ConditionPrepared).LastTransitionTime.Time
+	}
+	j.status.RunSeconds += int32(max(until.Sub(since), 0) / time.Second)
 }
 
 // ran reports whether this attempt's agent was seen running.

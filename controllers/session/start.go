@@ -5,12 +5,14 @@ package session
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	orcav1alpha1 "github.com/orca-agent-engine/orca-operator/api/v1alpha1"
+	"github.com/orca-agent-engine/orca-operator/controllers/manifest"
 	"github.com/orca-agent-engine/orca-operator/controllers/policy"
 	"github.com/orca-agent-engine/orca-operator/controllers/sandbox"
 )
@@ -36,15 +38,32 @@ func (j *judgement) failed() bool {
 // resumes reports whether a failed session is to be tried again.
 func (j *judgement) resumes() bool {
 	return j.session.Generation > j.status.Error.ObservedGeneration ||
-		j.session.Annotations[orcav1alpha1.ResumeAnnotation] != j.status.LastHandledResume ||
+		resumeValue(j.session) != j.status.LastHandledResume ||
 		j.causeGone()
+}
+
+// maxResume is how many bytes of a value the status takes.
+const maxResume = 1024
+
+// resumeValue returns the value of the resume annotation as the status records
+// it: one that is too long for it, by its digest.
+func resumeValue(session *orcav1alpha1.OrcaSession) string {
+	value := session.Annotations[orcav1alpha1.ResumeAnnotation]
+	if len(value) > maxResume {
+		return manifest.Digest([]byte(value))
+	}
+	return value
 }
 
 // causeGone reports whether what a session failed for has changed.
 func (j *judgement) causeGone() bool {
 	switch j.status.Error.Reason {
 	case orcav1alpha1.ReasonPackagesUnsupported, orcav1alpha1.ReasonImageRejected:
-		return j.environment != nil && len(policy.Environment(j.environment, j.settings)) == 0
+		if j.environment == nil {
+			return true
+		}
+		violations := policy.Environment(j.environment, j.settings)
+		return len(violations) == 0 || violations.Reason() != j.status.Error.Reason
 	case orcav1alpha1.ReasonFileUnavailable:
 		return len(j.inputs.missing) == 0 && j.inputsChanged(find(j.pods, j.status.PodName)) &&
 			len(policy.Session(j.session, j.settings)) == 0
@@ -59,8 +78,11 @@ func (j *judgement) inputsChanged(pod *corev1.Pod) bool {
 }
 
 // recheck keeps looking for what a failed session lacked, where nothing would
-// tell.
+// tell, and removes a sandbox that goes on although its session has failed.
 func (j *judgement) recheck() {
+	j.remove = slices.DeleteFunc(slices.Clone(j.pods), func(pod corev1.Pod) bool {
+		return ended(&pod) || setupFailed(&pod) || agentEnd(&pod) != nil
+	})
 	if j.status.Error.Reason == orcav1alpha1.ReasonFileUnavailable {
 		j.after = recheckFailed
 	}
@@ -68,15 +90,15 @@ func (j *judgement) recheck() {
 
 // judgeStart is about a session that has no sandbox and should have one.
 func (j *judgement) judgeStart() {
-	j.status.LastHandledResume = j.session.Annotations[orcav1alpha1.ResumeAnnotation]
+	j.status.LastHandledResume = resumeValue(j.session)
 	switch {
 	case j.environment == nil:
 		j.pend()
 		j.wait(orcav1alpha1.SessionStatePending, orcav1alpha1.ReasonEnvironmentNotFound,
 			fmt.Sprintf("environment %q does not exist", j.session.Spec.EnvironmentRef.Name))
 	case j.violates():
-	case len(j.pods) > 0:
-		j.remove = j.pods
+	case len(j.leftovers()) > 0:
+		j.remove = j.leftovers()
 		j.wait(orcav1alpha1.SessionStatePending, orcav1alpha1.ReasonWaitingForTermination, messageTerminating)
 	case len(j.inputs.missing) > 0:
 		j.waitForInputs(orcav1alpha1.SessionStatePending, fmt.Sprintf("ConfigMap %q does not exist", j.inputs.missing[0]))
@@ -85,6 +107,14 @@ func (j *judgement) judgeStart() {
 	default:
 		j.start = j.status.Attempt + 1
 	}
+}
+
+// leftovers are the pods of the attempts so far. A later one isn't left over:
+// it was just made, and the status doesn't show it yet.
+func (j *judgement) leftovers() []corev1.Pod {
+	return slices.DeleteFunc(slices.Clone(j.pods), func(pod corev1.Pod) bool {
+		return sandbox.Attempt(&pod) > j.status.Attempt
+	})
 }
 
 // violates ends the attempt if a rule is broken.

@@ -196,3 +196,45 @@ func awaitGone(t *testing.T, namespace, pod string) {
 		t.Fatalf("waiting for pod %s to go: %v", pod, err)
 	}
 }
+
+// Stopping and changing one's mind may cross each other at any moment.
+func TestAQuickChangeOfMindLosesNoSandbox(t *testing.T) {
+	t.Parallel()
+	for _, gap := range []time.Duration{0, 20 * time.Millisecond, 80 * time.Millisecond, 300 * time.Millisecond, time.Second} {
+		t.Run(gap.String(), func(t *testing.T) {
+			t.Parallel()
+			s := start(t, "sleep infinity")
+			awaitState(t, s, orcav1alpha1.SessionStateRunning)
+			for range 4 {
+				ask(t, s, orcav1alpha1.DesiredStateIdle)
+				pause(t, gap)
+				ask(t, s, orcav1alpha1.DesiredStateRunning)
+				await(t, s, "the agent to run", func() bool {
+					ready := condition(s, orcav1alpha1.ConditionReady)
+					return ready.Reason == orcav1alpha1.ReasonRunning && ready.ObservedGeneration == s.Generation
+				})
+				if s.Status.Error.Type != "" {
+					t.Fatalf("session.error %s: %s", s.Status.Error.Type, s.Status.Error.Message)
+				}
+			}
+		})
+	}
+}
+
+// ask changes desiredState without reading anything first.
+func ask(t *testing.T, s *orcav1alpha1.OrcaSession, state orcav1alpha1.DesiredState) {
+	t.Helper()
+	patch := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"desiredState":"`+string(state)+`"}}`))
+	if err := cluster.Patch(t.Context(), s, patch); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pause lets time pass between two requests: it is what is tested.
+func pause(t *testing.T, gap time.Duration) {
+	t.Helper()
+	select {
+	case <-time.After(gap):
+	case <-t.Context().Done():
+	}
+}

@@ -40,7 +40,7 @@ func timedOut(limit time.Duration) error {
 
 // conflict says that a resource's file can't be at its path.
 func conflict(file manifest.File, reason string) error {
-	cause := fmt.Sprintf("resource %q puts a file at %s, %s", file.Resource, file.Path, reason)
+	cause := fmt.Sprintf("a file is put at %s, %s", file.Path, reason)
 	return &failure{manifest.SetupResult{Code: manifest.SetupMountConflict, Resource: file.Resource, Cause: cause}}
 }
 
