@@ -21,7 +21,7 @@ import (
 
 const (
 	// patience is for a slow machine.
-	patience = time.Minute
+	patience = 30 * time.Second
 	interval = 10 * time.Millisecond
 )
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -74,14 +75,21 @@ func (m *manager) newManager(namespace string) ctrl.Manager {
 	return mgr
 }
 
-// stop ends the operator, if it hasn't ended.
+// stop ends the operator, if it hasn't ended. One whose cache never filled
+// doesn't end.
 func (m *manager) stop() {
 	m.cancel()
-	if err, running := <-m.done; running {
+	select {
+	case err, running := <-m.done:
+		if !running {
+			return
+		}
 		close(m.done)
 		if err != nil {
 			m.t.Errorf("the manager ended: %v", err)
 		}
+	case <-time.After(patience):
+		m.t.Errorf("the manager didn't end within %s", patience)
 	}
 }
 

@@ -8,20 +8,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	orcav1alpha1 "github.com/orca-agent-engine/orca-operator/api/v1alpha1"
 )
-
-func amounts(name corev1.ResourceName, amount string) corev1.ResourceList {
-	return corev1.ResourceList{name: resource.MustParse(amount)}
-}
-
-func readyMessage(session *orcav1alpha1.OrcaSession) string {
-	return meta.FindStatusCondition(session.Status.Conditions, orcav1alpha1.ConditionReady).Message
-}
 
 func TestTheCacheHoldsOnlyWhatIsRead(t *testing.T) {
 	namespace := newNamespace(t)
