@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	orcav1alpha1 "github.com/orca-agent-engine/orca-operator/api/v1alpha1"
 	"github.com/orca-agent-engine/orca-operator/controllers/policy"
@@ -183,39 +184,52 @@ func TestSession(t *testing.T) {
 }
 
 func TestSessionFileNames(t *testing.T) {
+	const (
+		id   = "spec.resources[0].file.fileID"
+		name = "spec.resources[0].file.filename"
+		key  = "spec.resources[0].file.source.configMapKeyRef.key"
+	)
 	cases := map[string]struct {
-		filename, key string
-		want          string
+		id, filename, key  string
+		field, value, rule string
 	}{
 		"a usual name":                      {filename: "run.py"},
 		"a name with spaces inside":         {filename: "my report.txt"},
 		"the key where there is no name":    {key: ".hidden"},
-		"a name that is a path":             {filename: "a/b", want: "must not contain '/'"},
-		"a way up":                          {filename: "..", want: "must not have '.' or '..' as a segment"},
-		"a repository's own folder":         {filename: ".git", want: "must not be '.git'"},
-		"a name that reads as an option":    {filename: "-rf", want: "must not start with '-'"},
-		"a space at the end":                {filename: "a ", want: "must not start or end with a space"},
-		"an escape sequence for a terminal": {filename: "a\x1b[31m", want: "must not contain control or format characters"},
-		"a key that is no usable name":      {key: "-rf", want: "must not start with '-'"},
+		"a key beside a name":               {filename: "run.py", key: "-rf"},
+		"a name that is a path":             {filename: "a/b", field: name, value: "a/b", rule: "must not contain '/'"},
+		"a way up":                          {filename: "..", field: name, value: "..", rule: "must not have '.' or '..' as a segment"},
+		"a repository's own folder":         {filename: ".git", field: name, value: ".git", rule: "must not be '.git'"},
+		"a name that reads as an option":    {filename: "-rf", field: name, value: "-rf", rule: "must not start with '-'"},
+		"a space at the end":                {filename: "a ", field: name, value: "a ", rule: "must not start or end with a space"},
+		"an escape sequence for a terminal": {filename: "a\x1b[31m", field: name, value: "a\x1b[31m", rule: "must not contain control or format characters"},
+		"a key that is no usable name":      {key: "-rf", field: key, value: "-rf", rule: "must not start with '-'"},
+		"an id that leads out":              {id: "..", field: id, value: "..", rule: "must not have '.' or '..' as a segment"},
+		"an id that is a path":              {id: "a/b", filename: ".git", field: id, value: "a/b", rule: "must not contain '/'"},
 	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
+	for title, tc := range cases {
+		t.Run(title, func(t *testing.T) {
 			resource := file("a", "")
 			resource.File.Filename = tc.filename
+			if tc.id != "" {
+				resource.File.FileID = tc.id
+			}
 			if tc.key != "" {
 				resource.File.Source.ConfigMapKeyRef.Key = tc.key
 			}
 			got := policy.Session(session(resource), effective(t, ""))
-			if tc.want == "" {
+			if tc.rule == "" {
 				if len(got) > 0 {
-					t.Errorf("refused: %s", got.Message())
+					t.Errorf("refused: %s", got.Message(statusLimit))
 				}
 				return
 			}
-			if diff := cmp.Diff([]summary{{"InvalidSpec", "a", "spec.resources[0].file"}}, summaries(got)); diff != "" {
+			want := policy.Violations{{
+				Reason: orcav1alpha1.ReasonInvalidSpec, Resource: "a",
+				Cause: &field.Error{Type: field.ErrorTypeInvalid, Field: tc.field, BadValue: tc.value, Detail: tc.rule},
+			}}
+			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("violations (-want +got):\n%s", diff)
-			} else if !strings.Contains(got.Message(), tc.want) {
-				t.Errorf("message %q lacks %q", got.Message(), tc.want)
 			}
 		})
 	}

@@ -127,7 +127,7 @@ func (j *judgement) violates() bool {
 	if len(violations) == 0 {
 		return false
 	}
-	j.failSetup(violations.Reason(), prefix+violations.Message())
+	j.failSetup(violations.Reason(), prefix+violations.Message(maxMessage-len(prefix)))
 	return true
 }
 
