@@ -23,6 +23,7 @@ var sessionRules = []sessionRule{
 	filePathsValid,
 	skillsReserved,
 	writableRootsApart,
+	filesAreNoDirectories,
 	filesDistinct,
 }
 
@@ -143,6 +144,20 @@ func writableRootsApart(session *orcav1alpha1.OrcaSession, settings settings.Eff
 		for _, root := range roots {
 			if p.err == nil && layout.Overlap(p.path, root) {
 				return field.Invalid(p.from, p.path, "must not overlap '"+root+"', which is writable")
+			}
+		}
+		return nil
+	})
+}
+
+// filesAreNoDirectories refuses files where every sandbox has a directory: setup
+// could not make both.
+func filesAreNoDirectories(session *orcav1alpha1.OrcaSession, settings settings.Effective) Violations {
+	directories := layout.SealedDirectories(!settings.Sandbox.SharedMemory.IsZero())
+	return filter(placeFiles(session), orcav1alpha1.ReasonMountConflict, func(p placed) *field.Error {
+		for _, directory := range directories {
+			if p.err == nil && layout.Contains(p.path, directory) {
+				return field.Invalid(p.from, p.path, "must not be at or above '"+directory+"', which is a directory")
 			}
 		}
 		return nil

@@ -70,7 +70,13 @@ const firstPath = "spec.resources[0].file.mountPath"
 
 func TestSession(t *testing.T) {
 	at := func(path string) *orcav1alpha1.OrcaSession { return session(file("a", path)) }
-	refused := func(reason string) []summary { return []summary{{reason, "a", firstPath}} }
+	refused := func(reasons ...string) []summary {
+		var out []summary
+		for _, reason := range reasons {
+			out = append(out, summary{reason, "a", firstPath})
+		}
+		return out
+	}
 	cases := map[string]struct {
 		settings string
 		session  *orcav1alpha1.OrcaSession
@@ -112,14 +118,19 @@ func TestSession(t *testing.T) {
 			session:  session(files(101)...),
 		},
 
-		"the reserved folder itself":        {session: at("/workspace/skills"), want: refused("ReservedRoot")},
+		"the reserved folder itself":        {session: at("/workspace/skills"), want: refused("ReservedRoot", "MountConflict")},
 		"a file in the reserved folder":     {session: at("/workspace/skills/a/b"), want: refused("ReservedRoot")},
-		"a file above the reserved folder":  {session: at("/workspace"), want: refused("ReservedRoot")},
+		"a file above the reserved folder":  {session: at("/workspace"), want: refused("ReservedRoot", "MountConflict")},
 		"a file in the outputs":             {session: at("/mnt/session/outputs/a"), want: refused("OverlappingRoots")},
 		"the outputs themselves":            {session: at("/mnt/session/outputs"), want: refused("OverlappingRoots")},
-		"a file above the outputs":          {session: at("/mnt/session"), want: refused("OverlappingRoots")},
+		"a file above the outputs":          {session: at("/mnt/session"), want: refused("OverlappingRoots", "MountConflict")},
 		"a file in the scratch folder":      {session: at("/tmp/a"), want: refused("OverlappingRoots")},
 		"a file in the home directory":      {session: at("/tmp/home/a"), want: refused("OverlappingRoots")},
+		"the folder of the memory stores":   {session: at("/mnt/memory"), want: refused("MountConflict")},
+		"the folder of the attached files":  {session: at("/mnt/session/uploads"), want: refused("MountConflict")},
+		"a file above every folder":         {session: at("/mnt"), want: refused("OverlappingRoots", "MountConflict")},
+		"a file beside the memory stores":   {session: at("/mnt/memory2")},
+		"a file in the uploads":             {session: at("/mnt/session/uploads/a")},
 		"a relative path":                   {session: at("data/a"), want: refused("InvalidSpec")},
 		"the root":                          {session: at("/"), want: refused("InvalidSpec")},
 		"a trailing slash":                  {session: at("/workspace/a/"), want: refused("InvalidSpec")},
@@ -170,6 +181,7 @@ func TestSession(t *testing.T) {
 				{"InvalidSpec", "c", "spec.resources[2].file.mountPath"},
 				{"ReservedRoot", "b", "spec.resources[1].file.mountPath"},
 				{"OverlappingRoots", "a", "spec.resources[0].file.mountPath"},
+				{"MountConflict", "b", "spec.resources[1].file.mountPath"},
 			},
 		},
 	}
