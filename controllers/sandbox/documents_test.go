@@ -16,6 +16,7 @@ import (
 	orcav1alpha1 "github.com/orca-agent-engine/orca-operator/api/v1alpha1"
 	"github.com/orca-agent-engine/orca-operator/controllers/manifest"
 	"github.com/orca-agent-engine/orca-operator/controllers/sandbox"
+	"github.com/orca-agent-engine/orca-operator/controllers/settings"
 )
 
 // decode reads the document in an annotation as the container does: by the
@@ -44,6 +45,9 @@ func TestTheLauncherIsToldWhatTheSessionSays(t *testing.T) {
 			Args:               in.Session.Spec.Args,
 			LifetimeSeconds:    int64((in.Lifetime + time.Second - 1) / time.Second),
 			GracePeriodSeconds: 30,
+		}
+		if in.Settings.Mode == settings.ModeSeparate {
+			want.Command, want.Args = nil, nil
 		}
 		for _, v := range in.Session.Spec.Env {
 			want.Env = append(want.Env, manifest.EnvVar{Name: v.Name, Value: *v.Value})
