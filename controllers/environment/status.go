@@ -14,13 +14,16 @@ import (
 	"github.com/orca-agent-engine/orca-operator/controllers/settings"
 )
 
+// maxMessage is how many bytes a message of a status has at most.
+const maxMessage = 896
+
 // judge returns the status that an environment should have.
 func judge(environment *orcav1alpha1.OrcaEnvironment, deployment settings.Effective, now time.Time) orcav1alpha1.OrcaEnvironmentStatus {
 	status := *environment.Status.DeepCopy()
 	status.ObservedGeneration = environment.Generation
 	write := conditions.Writer{List: &status.Conditions, Generation: environment.Generation, Now: now}
 	if violations := policy.Environment(environment, deployment); len(violations) > 0 {
-		write.Stalled(violations.Reason(), violations.Message())
+		write.Stalled(violations.Reason(), violations.Message(maxMessage))
 	} else {
 		write.Reached(orcav1alpha1.ReasonAvailable, "sessions can start")
 	}

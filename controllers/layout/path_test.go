@@ -6,8 +6,10 @@ package layout_test
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/orca-agent-engine/orca-operator/controllers/layout"
 )
@@ -122,11 +124,14 @@ func TestMountDirectoryIgnoresOneTrailingSlash(t *testing.T) {
 	}
 }
 
+// nowhere lists the places at and under which nothing may be mounted.
+var nowhere = []string{
+	"/proc", "/sys", "/dev", "/etc", "/bin", "/sbin", "/lib", "/lib64", "/usr",
+	"/boot", "/run", "/var/run", "/orca",
+}
+
 func TestNothingIsMountedAtOrUnderTheForbiddenPlaces(t *testing.T) {
-	for _, place := range []string{
-		"/proc", "/sys", "/dev", "/etc", "/bin", "/sbin", "/lib", "/lib64", "/usr",
-		"/boot", "/run", "/var/run", "/orca",
-	} {
+	for _, place := range nowhere {
 		rule := fmt.Sprintf("must not be at or under '%s'", place)
 		for path, want := range map[string]string{
 			place: rule, place + "/x": rule, place + "/x/y": rule,
@@ -225,7 +230,7 @@ func TestContainsLooksDownwardsOnly(t *testing.T) {
 }
 
 func FuzzMountFile(f *testing.F) {
-	for _, seed := range []string{"/data/in", "/", "", "/a/../b", "/etc/x", "/a:b", "/\xff", "/a/", "/é\u200d"} {
+	for _, seed := range []string{"/data/in", "/", "", "/a/../b", "/etc/x", "/var/run", "/a:b", "/\xff", "/a/", "/é\u200d", "/" + strings.Repeat("x", 256)} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, given string) {
@@ -233,14 +238,35 @@ func FuzzMountFile(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if got != given || path.Clean(got) != got || !path.IsAbs(got) || len(got) > 1024 || strings.ContainsAny(got, ":\x00\n") {
+		if got != given {
 			t.Errorf("accepted %q as %q", given, got)
 		}
+		checkAccepted(t, got)
 		directory, err := layout.MountDirectory(given)
 		if err != nil || directory != given {
 			t.Errorf("as a directory %q is %q, %v", given, directory, err)
 		}
 	})
+}
+
+// checkAccepted states what holds for every path at which a file may appear,
+// in other words than the code does.
+func checkAccepted(t *testing.T, got string) {
+	t.Helper()
+	if path.Clean(got) != got || !path.IsAbs(got) || got == "/" || !utf8.ValidString(got) {
+		t.Errorf("accepted %q, which isn't canonical", got)
+	}
+	if strings.ContainsAny(got, ":\x00\n\r\x1b\u200d\u202e") {
+		t.Errorf("accepted %q, which has a character that is never allowed", got)
+	}
+	if len(got) > 1024 || slices.ContainsFunc(segments(got), func(segment string) bool { return len(segment) > 255 }) {
+		t.Errorf("accepted %q, which is too long", got)
+	}
+	for _, place := range nowhere {
+		if below(segments(place), segments(got)) {
+			t.Errorf("accepted %q, which lies in %s", got, place)
+		}
+	}
 }
 
 func FuzzOverlap(f *testing.F) {

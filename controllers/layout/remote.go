@@ -131,19 +131,20 @@ func (r Remote) check() error {
 
 // Repository returns the directory that a repository is cloned to: the one
 // that its user asks for or, below Workspace, the last segment of its path as
-// it was written, without one '.git' at its end.
+// it was written, without one '.git' at its end. Its errors state the rule, not
+// the value.
 func Repository(remote Remote, mountPath string) (string, error) {
 	if mountPath != "" {
 		path, err := MountDirectory(mountPath)
 		if err != nil {
-			return "", fmt.Errorf("mount path %q %w", mountPath, err)
+			return "", fmt.Errorf("mount path %w", err)
 		}
 		return path, nil
 	}
 	path := strings.TrimRight(remote.Path, "/")
 	name := strings.TrimSuffix(path[strings.LastIndexByte(path, '/')+1:], ".git")
 	if err := SafeSegment(name); err != nil {
-		return "", fmt.Errorf("directory name %q %w; set mountPath", name, err)
+		return "", fmt.Errorf("directory name %w; set mountPath", err)
 	}
 	return Workspace + "/" + name, nil
 }

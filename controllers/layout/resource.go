@@ -3,31 +3,58 @@
 
 package layout
 
-import "fmt"
+import "cmp"
 
-// Upload returns the default path of an attached file: a file of that name in
-// a directory of its own. Both parts must be safe segments.
-func Upload(fileID, filename string) (string, error) {
-	if err := SafeSegment(fileID); err != nil {
-		return "", fmt.Errorf("file id %q %w", fileID, err)
-	}
-	if err := SafeSegment(filename); err != nil {
-		return "", fmt.Errorf("file name %q %w", filename, err)
-	}
-	return Uploads + "/" + fileID + "/" + filename, nil
+// FilePart is a field of a file resource that its path comes from.
+type FilePart string
+
+// What a file's path comes from: MountPath alone where it is given, else
+// FileID, and Filename or, where that is absent, Key.
+const (
+	FileID    FilePart = "fileID"
+	Filename  FilePart = "filename"
+	Key       FilePart = "key"
+	MountPath FilePart = "mountPath"
+)
+
+// FileError is about a file resource that no path can be derived for.
+type FileError struct {
+	// Part is what is wrong, Value its value.
+	Part  FilePart
+	Value string
+	// Rule is what Value breaks. It doesn't repeat the value.
+	Rule error
 }
 
+// Error names the part and the rule. The value is left out: it may be long.
+func (e *FileError) Error() string { return string(e.Part) + " " + e.Rule.Error() }
+
+// Unwrap returns the rule.
+func (e *FileError) Unwrap() error { return e.Rule }
+
 // File returns the path at which a file resource appears: the one its user
-// asks for, or its default one.
-func File(fileID, filename, mountPath string) (string, error) {
-	if mountPath == "" {
-		return Upload(fileID, filename)
+// asks for or, by default, a file of its name in a directory of its own. Where
+// it has no name, it is called by the key of its source. Its errors are
+// FileErrors.
+func File(fileID, filename, key, mountPath string) (string, error) {
+	if mountPath != "" {
+		path, err := MountFile(mountPath)
+		if err != nil {
+			return "", &FileError{Part: MountPath, Value: mountPath, Rule: err}
+		}
+		return path, nil
 	}
-	path, err := MountFile(mountPath)
-	if err != nil {
-		return "", fmt.Errorf("mount path %q %w", mountPath, err)
+	if err := SafeSegment(fileID); err != nil {
+		return "", &FileError{Part: FileID, Value: fileID, Rule: err}
 	}
-	return path, nil
+	part, name := Filename, cmp.Or(filename, key)
+	if filename == "" {
+		part = Key
+	}
+	if err := SafeSegment(name); err != nil {
+		return "", &FileError{Part: part, Value: name, Rule: err}
+	}
+	return Uploads + "/" + fileID + "/" + name, nil
 }
 
 // MemoryStore returns the directory at which a memory store appears: its name

@@ -49,7 +49,7 @@ func TestNetworkingIsNeverRefused(t *testing.T) {
 		environment := &orcav1alpha1.OrcaEnvironment{}
 		environment.Spec.Config.Networking = orcav1alpha1.EnvironmentNetworking{Type: kind, AllowedHosts: []string{"api.test"}}
 		if got := policy.Environment(environment, effective(t, "")); len(got) > 0 {
-			t.Errorf("%s is refused: %s", kind, got.Message())
+			t.Errorf("%s is refused: %s", kind, got.Message(statusLimit))
 		}
 	}
 }

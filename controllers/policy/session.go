@@ -4,7 +4,7 @@
 package policy
 
 import (
-	"cmp"
+	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -23,6 +23,7 @@ var sessionRules = []sessionRule{
 	filePathsValid,
 	skillsReserved,
 	writableRootsApart,
+	filesAreNoDirectories,
 	filesDistinct,
 }
 
@@ -81,15 +82,13 @@ func kindsSupported(session *orcav1alpha1.OrcaSession, _ settings.Effective) Vio
 	return out
 }
 
-// placed is a file resource whose path is known.
+// placed is a file resource whose path is known, or why it has none.
 type placed struct {
 	resource string
-	// field is what the path comes from.
-	field *field.Path
-	// given is the path as its user wrote it, empty for the default one.
-	given string
-	path  string
-	err   error
+	// at is the file's field, from what its path comes from.
+	at, from *field.Path
+	path     string
+	err      error
 }
 
 // placeFiles derives the path of every file that has a source of a supported
@@ -101,23 +100,33 @@ func placeFiles(session *orcav1alpha1.OrcaSession) []placed {
 		if file.Source.ConfigMapKeyRef.Key == "" {
 			continue
 		}
-		from := resourcePath(i).Child("file")
+		at := resourcePath(i).Child("file")
+		from := at
 		if file.MountPath != "" {
-			from = from.Child("mountPath")
+			from = at.Child("mountPath")
 		}
-		path, err := layout.File(file.FileID, cmp.Or(file.Filename, file.Source.ConfigMapKeyRef.Key), file.MountPath)
-		out = append(out, placed{resource: resource.Name, field: from, given: file.MountPath, path: path, err: err})
+		path, err := layout.File(file.FileID, file.Filename, file.Source.ConfigMapKeyRef.Key, file.MountPath)
+		out = append(out, placed{resource: resource.Name, at: at, from: from, path: path, err: err})
 	}
 	return out
 }
 
 func filePathsValid(session *orcav1alpha1.OrcaSession, _ settings.Effective) Violations {
 	return filter(placeFiles(session), orcav1alpha1.ReasonInvalidSpec, func(p placed) *field.Error {
-		if p.err == nil {
+		broken, is := errors.AsType[*layout.FileError](p.err)
+		if !is {
 			return nil
 		}
-		return field.Invalid(p.field, p.given, p.err.Error())
+		return field.Invalid(partPath(p.at, broken.Part), broken.Value, broken.Rule.Error())
 	})
+}
+
+// partPath returns where a session says a part of a file.
+func partPath(file *field.Path, part layout.FilePart) *field.Path {
+	if part == layout.Key {
+		return file.Child("source", "configMapKeyRef", "key")
+	}
+	return file.Child(string(part))
 }
 
 func skillsReserved(session *orcav1alpha1.OrcaSession, _ settings.Effective) Violations {
@@ -125,7 +134,7 @@ func skillsReserved(session *orcav1alpha1.OrcaSession, _ settings.Effective) Vio
 		if p.err != nil || !layout.Overlap(p.path, layout.Skills) {
 			return nil
 		}
-		return field.Invalid(p.field, p.path, "must not overlap '"+layout.Skills+"', which is reserved")
+		return field.Invalid(p.from, p.path, "must not overlap '"+layout.Skills+"', which is reserved")
 	})
 }
 
@@ -134,7 +143,21 @@ func writableRootsApart(session *orcav1alpha1.OrcaSession, settings settings.Eff
 	return filter(placeFiles(session), orcav1alpha1.ReasonOverlappingRoots, func(p placed) *field.Error {
 		for _, root := range roots {
 			if p.err == nil && layout.Overlap(p.path, root) {
-				return field.Invalid(p.field, p.path, "must not overlap '"+root+"', which is writable")
+				return field.Invalid(p.from, p.path, "must not overlap '"+root+"', which is writable")
+			}
+		}
+		return nil
+	})
+}
+
+// filesAreNoDirectories refuses files where every sandbox has a directory: setup
+// could not make both.
+func filesAreNoDirectories(session *orcav1alpha1.OrcaSession, settings settings.Effective) Violations {
+	directories := layout.SealedDirectories(!settings.Sandbox.SharedMemory.IsZero())
+	return filter(placeFiles(session), orcav1alpha1.ReasonMountConflict, func(p placed) *field.Error {
+		for _, directory := range directories {
+			if p.err == nil && layout.Contains(p.path, directory) {
+				return field.Invalid(p.from, p.path, "must not be at or above '"+directory+"', which is a directory")
 			}
 		}
 		return nil
@@ -148,7 +171,7 @@ func filesDistinct(session *orcav1alpha1.OrcaSession, _ settings.Effective) Viol
 			return nil
 		}
 		if other, taken := first[p.path]; taken {
-			return field.Invalid(p.field, p.path, fmt.Sprintf("must not have the path of resource '%s'", other))
+			return field.Invalid(p.from, p.path, fmt.Sprintf("must not have the path of resource '%s'", other))
 		}
 		first[p.path] = p.resource
 		return nil

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	orcav1alpha1 "github.com/orca-agent-engine/orca-operator/api/v1alpha1"
 	"github.com/orca-agent-engine/orca-operator/controllers/policy"
@@ -69,7 +70,13 @@ const firstPath = "spec.resources[0].file.mountPath"
 
 func TestSession(t *testing.T) {
 	at := func(path string) *orcav1alpha1.OrcaSession { return session(file("a", path)) }
-	refused := func(reason string) []summary { return []summary{{reason, "a", firstPath}} }
+	refused := func(reasons ...string) []summary {
+		var out []summary
+		for _, reason := range reasons {
+			out = append(out, summary{reason, "a", firstPath})
+		}
+		return out
+	}
 	cases := map[string]struct {
 		settings string
 		session  *orcav1alpha1.OrcaSession
@@ -111,14 +118,19 @@ func TestSession(t *testing.T) {
 			session:  session(files(101)...),
 		},
 
-		"the reserved folder itself":        {session: at("/workspace/skills"), want: refused("ReservedRoot")},
+		"the reserved folder itself":        {session: at("/workspace/skills"), want: refused("ReservedRoot", "MountConflict")},
 		"a file in the reserved folder":     {session: at("/workspace/skills/a/b"), want: refused("ReservedRoot")},
-		"a file above the reserved folder":  {session: at("/workspace"), want: refused("ReservedRoot")},
+		"a file above the reserved folder":  {session: at("/workspace"), want: refused("ReservedRoot", "MountConflict")},
 		"a file in the outputs":             {session: at("/mnt/session/outputs/a"), want: refused("OverlappingRoots")},
 		"the outputs themselves":            {session: at("/mnt/session/outputs"), want: refused("OverlappingRoots")},
-		"a file above the outputs":          {session: at("/mnt/session"), want: refused("OverlappingRoots")},
+		"a file above the outputs":          {session: at("/mnt/session"), want: refused("OverlappingRoots", "MountConflict")},
 		"a file in the scratch folder":      {session: at("/tmp/a"), want: refused("OverlappingRoots")},
 		"a file in the home directory":      {session: at("/tmp/home/a"), want: refused("OverlappingRoots")},
+		"the folder of the memory stores":   {session: at("/mnt/memory"), want: refused("MountConflict")},
+		"the folder of the attached files":  {session: at("/mnt/session/uploads"), want: refused("MountConflict")},
+		"a file above every folder":         {session: at("/mnt"), want: refused("OverlappingRoots", "MountConflict")},
+		"a file beside the memory stores":   {session: at("/mnt/memory2")},
+		"a file in the uploads":             {session: at("/mnt/session/uploads/a")},
 		"a relative path":                   {session: at("data/a"), want: refused("InvalidSpec")},
 		"the root":                          {session: at("/"), want: refused("InvalidSpec")},
 		"a trailing slash":                  {session: at("/workspace/a/"), want: refused("InvalidSpec")},
@@ -169,6 +181,7 @@ func TestSession(t *testing.T) {
 				{"InvalidSpec", "c", "spec.resources[2].file.mountPath"},
 				{"ReservedRoot", "b", "spec.resources[1].file.mountPath"},
 				{"OverlappingRoots", "a", "spec.resources[0].file.mountPath"},
+				{"MountConflict", "b", "spec.resources[1].file.mountPath"},
 			},
 		},
 	}
@@ -183,39 +196,52 @@ func TestSession(t *testing.T) {
 }
 
 func TestSessionFileNames(t *testing.T) {
+	const (
+		id   = "spec.resources[0].file.fileID"
+		name = "spec.resources[0].file.filename"
+		key  = "spec.resources[0].file.source.configMapKeyRef.key"
+	)
 	cases := map[string]struct {
-		filename, key string
-		want          string
+		id, filename, key  string
+		field, value, rule string
 	}{
 		"a usual name":                      {filename: "run.py"},
 		"a name with spaces inside":         {filename: "my report.txt"},
 		"the key where there is no name":    {key: ".hidden"},
-		"a name that is a path":             {filename: "a/b", want: "must not contain '/'"},
-		"a way up":                          {filename: "..", want: "must not have '.' or '..' as a segment"},
-		"a repository's own folder":         {filename: ".git", want: "must not be '.git'"},
-		"a name that reads as an option":    {filename: "-rf", want: "must not start with '-'"},
-		"a space at the end":                {filename: "a ", want: "must not start or end with a space"},
-		"an escape sequence for a terminal": {filename: "a\x1b[31m", want: "must not contain control or format characters"},
-		"a key that is no usable name":      {key: "-rf", want: "must not start with '-'"},
+		"a key beside a name":               {filename: "run.py", key: "-rf"},
+		"a name that is a path":             {filename: "a/b", field: name, value: "a/b", rule: "must not contain '/'"},
+		"a way up":                          {filename: "..", field: name, value: "..", rule: "must not have '.' or '..' as a segment"},
+		"a repository's own folder":         {filename: ".git", field: name, value: ".git", rule: "must not be '.git'"},
+		"a name that reads as an option":    {filename: "-rf", field: name, value: "-rf", rule: "must not start with '-'"},
+		"a space at the end":                {filename: "a ", field: name, value: "a ", rule: "must not start or end with a space"},
+		"an escape sequence for a terminal": {filename: "a\x1b[31m", field: name, value: "a\x1b[31m", rule: "must not contain control or format characters"},
+		"a key that is no usable name":      {key: "-rf", field: key, value: "-rf", rule: "must not start with '-'"},
+		"an id that leads out":              {id: "..", field: id, value: "..", rule: "must not have '.' or '..' as a segment"},
+		"an id that is a path":              {id: "a/b", filename: ".git", field: id, value: "a/b", rule: "must not contain '/'"},
 	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
+	for title, tc := range cases {
+		t.Run(title, func(t *testing.T) {
 			resource := file("a", "")
 			resource.File.Filename = tc.filename
+			if tc.id != "" {
+				resource.File.FileID = tc.id
+			}
 			if tc.key != "" {
 				resource.File.Source.ConfigMapKeyRef.Key = tc.key
 			}
 			got := policy.Session(session(resource), effective(t, ""))
-			if tc.want == "" {
+			if tc.rule == "" {
 				if len(got) > 0 {
-					t.Errorf("refused: %s", got.Message())
+					t.Errorf("refused: %s", got.Message(statusLimit))
 				}
 				return
 			}
-			if diff := cmp.Diff([]summary{{"InvalidSpec", "a", "spec.resources[0].file"}}, summaries(got)); diff != "" {
+			want := policy.Violations{{
+				Reason: orcav1alpha1.ReasonInvalidSpec, Resource: "a",
+				Cause: &field.Error{Type: field.ErrorTypeInvalid, Field: tc.field, BadValue: tc.value, Detail: tc.rule},
+			}}
+			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("violations (-want +got):\n%s", diff)
-			} else if !strings.Contains(got.Message(), tc.want) {
-				t.Errorf("message %q lacks %q", got.Message(), tc.want)
 			}
 		})
 	}

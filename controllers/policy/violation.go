@@ -5,13 +5,18 @@ package policy
 
 import (
 	"fmt"
-	"strings"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// maxCauses is how many violations a message spells out.
-const maxCauses = 16
+const (
+	// maxCauses is how many violations a message spells out.
+	maxCauses = 16
+	// maxValue is how many bytes of a value a message shows. Who wrote it knows
+	// the rest, and the rule needs the room.
+	maxValue = 80
+)
 
 // Violation is one broken rule.
 type Violation struct {
@@ -30,21 +35,51 @@ type Violations []Violation
 // Reason returns the reason of the first violation. There must be one.
 func (v Violations) Reason() string { return v[0].Reason }
 
-// Message lists the causes, at most 16, and says how many more there are.
-func (v Violations) Message() string {
-	causes := make([]string, 0, maxCauses+1)
-	for _, violation := range v[:min(len(v), maxCauses)] {
-		causes = append(causes, violation.message())
+// Message lists as many whole causes as limit bytes hold, at most 16, and says
+// how many more there are. There must be one; the first is told in any case,
+// cut if it must be.
+func (v Violations) Message(limit int) string {
+	rest := len(v) - 1
+	message := truncate(v[0].message(), limit-len(more(rest)))
+	for _, violation := range v[1:min(len(v), maxCauses)] {
+		next := message + "; " + violation.message()
+		if len(next)+len(more(rest-1)) > limit {
+			break
+		}
+		message, rest = next, rest-1
 	}
-	if more := len(v) - maxCauses; more > 0 {
-		causes = append(causes, fmt.Sprintf("and %d more", more))
+	return message + more(rest)
+}
+
+// more returns the end of a message that leaves out so many causes.
+func more(count int) string {
+	if count == 0 {
+		return ""
 	}
-	return strings.Join(causes, "; ")
+	return fmt.Sprintf("; and %d more", count)
 }
 
 func (v Violation) message() string {
-	if v.Resource == "" {
-		return v.Cause.Error()
+	cause := *v.Cause
+	if value, is := cause.BadValue.(string); is {
+		cause.BadValue = truncate(value, maxValue)
 	}
-	return fmt.Sprintf("resource %q: %s", v.Resource, v.Cause.Error())
+	if v.Resource == "" {
+		return cause.Error()
+	}
+	return fmt.Sprintf("resource %q: %s", v.Resource, cause.Error())
+}
+
+// truncate cuts a text to limit bytes, at the boundary of a rune, and shows
+// that it did.
+func truncate(text string, limit int) string {
+	const ellipsis = "…"
+	if len(text) <= limit {
+		return text
+	}
+	end := max(limit-len(ellipsis), 0)
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + ellipsis
 }

@@ -26,8 +26,12 @@ type documents struct {
 	setup, sandbox []byte
 }
 
+// encodeDocuments fails with ErrTooLarge for a session that says too much. What
+// the deployment adds for setup isn't counted: its settings bound it, and a
+// pod's annotations have room for it besides.
 func encodeDocuments(in Input, p *plan) (documents, error) {
-	setup, err := manifest.Encode(setupDocument(in.Settings, p))
+	document := setupDocument(in.Settings, p)
+	counted, err := manifest.Encode(document)
 	if err != nil {
 		return documents{}, err
 	}
@@ -35,19 +39,23 @@ func encodeDocuments(in Input, p *plan) (documents, error) {
 	if err != nil {
 		return documents{}, err
 	}
-	if size := len(setup) + len(sandbox); size > manifest.MaxBytes {
+	if size := len(counted) + len(sandbox); size > manifest.MaxBytes {
 		return documents{}, fmt.Errorf("%w: it has %d bytes, at most %d are allowed", ErrTooLarge, size, manifest.MaxBytes)
+	}
+	document.ExtraCA, document.Proxy = in.Settings.Setup.ExtraCA, proxy(in.Settings.Setup.Proxy)
+	setup, err := manifest.Encode(document)
+	if err != nil {
+		return documents{}, err
 	}
 	return documents{setup: setup, sandbox: sandbox}, nil
 }
 
+// setupDocument returns what setup is told without what the deployment adds.
 func setupDocument(settings settings.Effective, p *plan) manifest.Setup {
 	directories := append(layout.SealedDirectories(hasSharedMemory(settings)), p.mountPoints()...)
 	slices.Sort(directories)
 	document := manifest.Setup{
 		Directories:    slices.Compact(directories),
-		ExtraCA:        settings.Setup.ExtraCA,
-		Proxy:          proxy(settings.Setup.Proxy),
 		TimeoutSeconds: wholeSeconds(settings.Setup.Timeout.Duration),
 	}
 	for _, file := range p.files {

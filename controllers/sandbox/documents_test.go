@@ -4,7 +4,6 @@
 package sandbox_test
 
 import (
-	"errors"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	orcav1alpha1 "github.com/orca-agent-engine/orca-operator/api/v1alpha1"
 	"github.com/orca-agent-engine/orca-operator/controllers/manifest"
 	"github.com/orca-agent-engine/orca-operator/controllers/sandbox"
+	"github.com/orca-agent-engine/orca-operator/controllers/settings"
 )
 
 // decode reads the document in an annotation as the container does: by the
@@ -45,6 +45,9 @@ func TestTheLauncherIsToldWhatTheSessionSays(t *testing.T) {
 			Args:               in.Session.Spec.Args,
 			LifetimeSeconds:    int64((in.Lifetime + time.Second - 1) / time.Second),
 			GracePeriodSeconds: 30,
+		}
+		if in.Settings.Mode == settings.ModeSeparate {
+			want.Command, want.Args = nil, nil
 		}
 		for _, v := range in.Session.Spec.Env {
 			want.Env = append(want.Env, manifest.EnvVar{Name: v.Name, Value: *v.Value})
@@ -98,31 +101,6 @@ func TestTheAgentsCommand(t *testing.T) {
 				t.Errorf("args (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestTheManifestMayBeJustAsLargeAsAPodCanCarry(t *testing.T) {
-	sized := func(padding int) sandbox.Input {
-		s := session()
-		for padding > 0 {
-			part := min(padding, 30_000)
-			s.Spec.Args = append(s.Spec.Args, strings.Repeat("x", part))
-			padding -= part
-		}
-		return input(s, effective(t, ""))
-	}
-	size := func(in sandbox.Input) int {
-		pod := build(t, in)
-		return len(pod.Annotations[setupAnnotation]) + len(pod.Annotations[sandboxAnnotation])
-	}
-	const most = 180_000
-	fit := sized(most + manifest.MaxBytes - size(sized(most)) - len(`,""`))
-	if got := size(fit); got != manifest.MaxBytes {
-		t.Fatalf("the largest manifest has %d bytes, want %d", got, manifest.MaxBytes)
-	}
-	fit.Session.Spec.Args[0] += "x"
-	if _, err := sandbox.Build(fit); !errors.Is(err, sandbox.ErrTooLarge) {
-		t.Errorf("one byte more: error = %v, want %v", err, sandbox.ErrTooLarge)
 	}
 }
 

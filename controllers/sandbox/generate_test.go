@@ -32,6 +32,16 @@ func eachGenerated(t *testing.T, test func(t *testing.T, random *rand.Rand, in s
 	}
 }
 
+// eachInput runs a test on the inputs of the expected pods, which have what
+// chance may leave out, and on generated ones.
+func eachInput(t *testing.T, test func(t *testing.T, random *rand.Rand, in sandbox.Input)) {
+	t.Helper()
+	for name, in := range goldenInputs(t) {
+		t.Run(name, func(t *testing.T) { test(t, rand.New(rand.NewPCG(0, 0)), in) })
+	}
+	eachGenerated(t, test)
+}
+
 func generateInput(t *testing.T, random *rand.Rand) sandbox.Input {
 	t.Helper()
 	s := session(slices.Concat(generateFiles(random), generateRepositories(random), generateStores(random))...)
@@ -80,8 +90,12 @@ func generateName(random *rand.Rand, length int) string {
 // generateFiles returns files of which no two have one path.
 func generateFiles(random *rand.Rand) []orcav1alpha1.SessionResource {
 	folders := []string{"", "", "/workspace", "/workspace/deep/er", "/mnt/session/uploads/other", "/mnt/memory/notes", "/data", "/opt/in/put", "/home/ünï 🐋", "/srv/..data"}
+	count := random.IntN(30)
+	if random.IntN(10) == 0 {
+		count = 100
+	}
 	var out []orcav1alpha1.SessionResource
-	for i := range random.IntN(30) {
+	for i := range count {
 		resource := file(fmt.Sprintf("file-%02d", i), "")
 		if folder := pick(random, folders); folder != "" {
 			resource.File.MountPath = fmt.Sprintf("%s/name %d%s", folder, i, strings.Repeat("x", random.IntN(200)))
@@ -135,6 +149,8 @@ func generateSettings(random *rand.Rand) string {
 		pick(random, []string{"", "  imagePullSecrets: [one, two]"}),
 		pick(random, []string{"", "  nodeSelector: {b: '1', a: '2', c: '3'}"}),
 		pick(random, []string{"", "  command: [deployment]"}),
+		pick(random, []string{"", "  tolerations: [{key: b, operator: Exists}, {key: a, operator: Equal, value: '1', effect: NoExecute, tolerationSeconds: 60}]"}),
+		pick(random, []string{"", "mode: Colocated", "mode: Separate"}),
 	}
 	return strings.Join(lines, "\n")
 }

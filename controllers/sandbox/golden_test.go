@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	orcav1alpha1 "github.com/orca-agent-engine/orca-operator/api/v1alpha1"
+	"github.com/orca-agent-engine/orca-operator/controllers/sandbox"
 )
 
 var update = flag.Bool("update", false, "write the pods that are built to testdata")
@@ -40,29 +41,33 @@ artifacts:
   collectTimeout: 5m
 `
 
-func TestBuildMakesTheExpectedPod(t *testing.T) {
+// goldenInputs returns, by the name of the file in testdata, what each pod there
+// is built from.
+func goldenInputs(t *testing.T) map[string]sandbox.Input {
+	t.Helper()
 	everyField := session(file("table", "/data/in/table.csv"))
 	everyField.Spec.Command, everyField.Spec.Args = nil, []string{"--session", "$(HOME) <a&b>"}
 	everyField.Spec.Env = []orcav1alpha1.EnvVar{{Name: "LANG", Value: new("C.UTF-8")}, {Name: "EMPTY"}}
-	cases := map[string]struct {
-		session  *orcav1alpha1.OrcaSession
-		settings string
-	}{
-		"empty":              {session: session()},
-		"two-files":          {session: session(file("run", "/data/in/run.csv"), file("table", ""))},
-		"one-of-each":        {session: session(oneOfEach()...)},
-		"as-many-as-allowed": {session: session(asManyAsAllowed()...)},
-		"custom-paths": {session: session(file("run", "/data/in/run.csv"), file("deep", "/workspace/app/data/deep.csv"),
-			repository("app", orcav1alpha1.AccessReadOnly, "/srv/app/"), repository("lib", orcav1alpha1.AccessReadWrite, "/srv/lib"))},
-		"separate":         {session: session(file("table", "")), settings: "mode: Separate"},
-		"hundred-files":    {session: session(files(100)...)},
-		"every-setting":    {session: everyField, settings: everySetting},
-		"no-shared-memory": {session: session(), settings: "  sharedMemory: 0"},
-		"runtime-class":    {session: session(), settings: "  runtimeClassName: kata"},
+	plain := effective(t, "")
+	return map[string]sandbox.Input{
+		"empty":              input(session(), plain),
+		"two-files":          input(session(file("run", "/data/in/run.csv"), file("table", "")), plain),
+		"one-of-each":        input(session(oneOfEach()...), plain),
+		"as-many-as-allowed": input(session(asManyAsAllowed()...), plain),
+		"custom-paths": input(session(file("run", "/data/in/run.csv"), file("deep", "/workspace/app/data/deep.csv"),
+			repository("app", orcav1alpha1.AccessReadOnly, "/srv/app/"), repository("lib", orcav1alpha1.AccessReadWrite, "/srv/lib")), plain),
+		"separate":         input(session(file("table", "")), effective(t, "mode: Separate")),
+		"hundred-files":    input(session(files(100)...), plain),
+		"every-setting":    input(everyField, effective(t, everySetting)),
+		"no-shared-memory": input(session(), effective(t, "  sharedMemory: 0")),
+		"runtime-class":    input(session(), effective(t, "  runtimeClassName: kata")),
 	}
-	for name, tc := range cases {
+}
+
+func TestBuildMakesTheExpectedPod(t *testing.T) {
+	for name, in := range goldenInputs(t) {
 		t.Run(name, func(t *testing.T) {
-			got, err := yaml.Marshal(build(t, input(tc.session, effective(t, tc.settings))))
+			got, err := yaml.Marshal(build(t, in))
 			if err != nil {
 				t.Fatal(err)
 			}

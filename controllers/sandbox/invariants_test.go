@@ -22,7 +22,7 @@ import (
 )
 
 func TestTheAgentCanWriteInWritableRootsOnly(t *testing.T) {
-	eachGenerated(t, func(t *testing.T, _ *rand.Rand, in sandbox.Input) {
+	eachInput(t, func(t *testing.T, _ *rand.Rand, in sandbox.Input) {
 		pod := build(t, in)
 		var writable []string
 		for _, mount := range pod.Spec.Containers[0].VolumeMounts {
@@ -63,7 +63,7 @@ func goesWithPod(pod *corev1.Pod, volume string) bool {
 }
 
 func TestReadOnlyMountsAreReadOnlyAllTheWayDown(t *testing.T) {
-	eachGenerated(t, func(t *testing.T, _ *rand.Rand, in sandbox.Input) {
+	eachInput(t, func(t *testing.T, _ *rand.Rand, in sandbox.Input) {
 		pod := build(t, in)
 		for _, mount := range slices.Concat(pod.Spec.InitContainers[0].VolumeMounts, pod.Spec.Containers[0].VolumeMounts) {
 			recursive := mount.RecursiveReadOnly != nil && *mount.RecursiveReadOnly == corev1.RecursiveReadOnlyIfPossible
@@ -75,7 +75,7 @@ func TestReadOnlyMountsAreReadOnlyAllTheWayDown(t *testing.T) {
 }
 
 func TestEveryResourceIsWhereItsPathSays(t *testing.T) {
-	eachGenerated(t, func(t *testing.T, _ *rand.Rand, in sandbox.Input) {
+	eachInput(t, func(t *testing.T, _ *rand.Rand, in sandbox.Input) {
 		pod := build(t, in)
 		resources, err := sandbox.Resources(in.Session)
 		if err != nil {
@@ -108,7 +108,7 @@ func innermost(mounts []corev1.VolumeMount, path string) corev1.VolumeMount {
 }
 
 func TestWhatIsMountedBelowTheSealedTreeHasADirectoryInIt(t *testing.T) {
-	eachGenerated(t, func(t *testing.T, _ *rand.Rand, in sandbox.Input) {
+	eachInput(t, func(t *testing.T, _ *rand.Rand, in sandbox.Input) {
 		pod := build(t, in)
 		directories := decode[manifest.Setup](t, pod, setupAnnotation, pod.Spec.InitContainers[0]).Directories
 		for _, mount := range pod.Spec.Containers[0].VolumeMounts {
@@ -121,7 +121,7 @@ func TestWhatIsMountedBelowTheSealedTreeHasADirectoryInIt(t *testing.T) {
 }
 
 func TestOnlySetupSeesWhatItIsMadeFrom(t *testing.T) {
-	eachGenerated(t, func(t *testing.T, _ *rand.Rand, in sandbox.Input) {
+	eachInput(t, func(t *testing.T, _ *rand.Rand, in sandbox.Input) {
 		for _, mount := range build(t, in).Spec.Containers[0].VolumeMounts {
 			if mount.Name == "inputs" || mount.Name == "setup-manifest" || strings.HasPrefix(mount.Name, "credential-") {
 				t.Errorf("the agent sees volume %s at %s", mount.Name, mount.MountPath)
@@ -131,7 +131,7 @@ func TestOnlySetupSeesWhatItIsMadeFrom(t *testing.T) {
 }
 
 func TestAMissingSourceDoesNotKeepThePodFromStarting(t *testing.T) {
-	eachGenerated(t, func(t *testing.T, _ *rand.Rand, in sandbox.Input) {
+	eachInput(t, func(t *testing.T, _ *rand.Rand, in sandbox.Input) {
 		for _, volume := range build(t, in).Spec.Volumes {
 			if volume.Secret != nil && (volume.Secret.Optional == nil || !*volume.Secret.Optional) {
 				t.Errorf("Secret %s is not optional", volume.Secret.SecretName)
@@ -149,7 +149,7 @@ func TestAMissingSourceDoesNotKeepThePodFromStarting(t *testing.T) {
 }
 
 func TestThePodIsOneAttemptWithoutAnyRights(t *testing.T) {
-	eachGenerated(t, func(t *testing.T, _ *rand.Rand, in sandbox.Input) {
+	eachInput(t, func(t *testing.T, _ *rand.Rand, in sandbox.Input) {
 		spec := build(t, in).Spec
 		if spec.RestartPolicy != corev1.RestartPolicyNever {
 			t.Errorf("restartPolicy = %s", spec.RestartPolicy)
@@ -177,7 +177,7 @@ func TestThePodKeepsTheRestrictedPodSecurityStandard(t *testing.T) {
 		t.Fatal(err)
 	}
 	restricted := psaapi.LevelVersion{Level: psaapi.LevelRestricted, Version: psaapi.LatestVersion()}
-	eachGenerated(t, func(t *testing.T, _ *rand.Rand, in sandbox.Input) {
+	eachInput(t, func(t *testing.T, _ *rand.Rand, in sandbox.Input) {
 		pod := build(t, in)
 		result := psapolicy.AggregateCheckResults(evaluator.EvaluatePod(restricted, &pod.ObjectMeta, &pod.Spec))
 		if !result.Allowed {
@@ -187,7 +187,7 @@ func TestThePodKeepsTheRestrictedPodSecurityStandard(t *testing.T) {
 }
 
 func TestNamesAreValidAndUnique(t *testing.T) {
-	eachGenerated(t, func(t *testing.T, _ *rand.Rand, in sandbox.Input) {
+	eachInput(t, func(t *testing.T, _ *rand.Rand, in sandbox.Input) {
 		pod := build(t, in)
 		requireValid(t, "pod name", pod.Name, validation.IsDNS1123Label(pod.Name))
 		for key, value := range pod.Labels {
@@ -233,7 +233,7 @@ func checkMounts(t *testing.T, container corev1.Container, volumes map[string]bo
 }
 
 func TestTheOrderOfListsChangesNothing(t *testing.T) {
-	eachGenerated(t, func(t *testing.T, random *rand.Rand, in sandbox.Input) {
+	eachInput(t, func(t *testing.T, random *rand.Rand, in sandbox.Input) {
 		want := encode(t, build(t, in))
 		shuffle(random, in.Session.Spec.Resources)
 		shuffle(random, in.Session.Spec.Env)
@@ -248,7 +248,7 @@ func shuffle[T any](random *rand.Rand, list []T) {
 }
 
 func TestBuildChangesNothingThatItIsGiven(t *testing.T) {
-	eachGenerated(t, func(t *testing.T, _ *rand.Rand, in sandbox.Input) {
+	eachInput(t, func(t *testing.T, _ *rand.Rand, in sandbox.Input) {
 		want := in.Session.DeepCopy()
 		first := encode(t, build(t, in))
 		if diff := cmp.Diff(want, in.Session); diff != "" {

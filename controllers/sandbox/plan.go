@@ -45,7 +45,7 @@ func (p *plan) add(resource orcav1alpha1.SessionResource) error {
 	switch resource.Kind() {
 	case orcav1alpha1.ResourceKindFile:
 		file := resource.File
-		path, err := layout.File(file.FileID, cmp.Or(file.Filename, file.Source.ConfigMapKeyRef.Key), file.MountPath)
+		path, err := layout.File(file.FileID, file.Filename, file.Source.ConfigMapKeyRef.Key, file.MountPath)
 		p.files = append(p.files, placed[orcav1alpha1.FileResource]{resource.Name, path, file})
 		return err
 	case orcav1alpha1.ResourceKindGitRepository:

@@ -30,8 +30,19 @@ type Input struct {
 	InputVersions string
 }
 
+// Check reports, as an error that is ErrTooLarge, that a session which the
+// policy takes says more than a pod can carry. Build fails with it as well.
+func Check(in Input) error {
+	p, err := newPlan(in.Session)
+	if err != nil {
+		return err
+	}
+	_, err = encodeDocuments(in, &p)
+	return err
+}
+
 // Build returns the pod of one attempt. It fails only for a session that the
-// policy refuses.
+// policy or Check refuses.
 func Build(in Input) (*corev1.Pod, error) {
 	p, err := newPlan(in.Session)
 	if err != nil {

@@ -4,6 +4,7 @@
 package session
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -173,7 +174,6 @@ func TestLongTextsAreCutBetweenCharacters(t *testing.T) {
 			s.start()
 			s.agentEnds("", 1, `{"code":"PolicyUnverified","path":"/`+long[:3600]+`"}`, 0)
 		},
-		"a user's, sixteen and one": func(s *scene) { s.session.Spec.Resources = badFiles(17) },
 	}
 	for name, before := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -195,6 +195,23 @@ func badFiles(count int) []orcav1alpha1.SessionResource {
 		out = append(out, file("name", "/tmp/"+strings.Repeat("ü", 100)))
 	}
 	return out
+}
+
+func TestCausesThatAMessageHasNoRoomForAreCounted(t *testing.T) {
+	s := newScene(t)
+	s.session.Spec.Resources = badFiles(100)
+	s.judge() // It checks what it says.
+	causes := strings.Split(s.message(), "; ")
+	told := len(causes) - 1
+	// Each is in a writable root, and all but the first at another's path.
+	if want := fmt.Sprintf("and %d more", 100+99-told); told < 3 || causes[told] != want {
+		t.Errorf("%d causes are told, the message ends in %q, want three or more and %q", told, causes[told], want)
+	}
+	for _, cause := range causes[:told] {
+		if !strings.HasSuffix(cause, "must not overlap '/tmp', which is writable") {
+			t.Errorf("cause %q lacks its rule", cause)
+		}
+	}
 }
 
 func TestEveryErrorIsToldOnce(t *testing.T) {

@@ -5,7 +5,6 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -41,14 +40,7 @@ func (r *Reconciler) removePods(ctx context.Context, pods []corev1.Pod) error {
 
 // startSandbox makes the pod of a new attempt and records what came of it.
 func (r *Reconciler) startSandbox(ctx context.Context, j *judgement) error {
-	pod, err := sandbox.Build(sandbox.Input{
-		Session: j.session, Settings: j.settings, Attempt: j.start,
-		Lifetime: j.remaining(), InputVersions: j.inputs.versions,
-	})
-	if errors.Is(err, sandbox.ErrTooLarge) {
-		j.failSetup(orcav1alpha1.ReasonLimitExceeded, err.Error())
-		return nil
-	}
+	pod, err := sandbox.Build(j.input(j.start))
 	if err != nil {
 		return fmt.Errorf("building the sandbox: %w", err)
 	}

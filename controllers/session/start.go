@@ -4,6 +4,7 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -125,10 +126,29 @@ func (j *judgement) violates() bool {
 		violations, prefix = policy.Session(j.session, j.settings), ""
 	}
 	if len(violations) == 0 {
+		return j.tooLarge()
+	}
+	j.failSetup(violations.Reason(), prefix+violations.Message(maxMessage-len(prefix)))
+	return true
+}
+
+// tooLarge ends the attempt if the session says more than a pod can carry. Any
+// other reason that no pod can be built for is told when it is.
+func (j *judgement) tooLarge() bool {
+	err := sandbox.Check(j.input(j.status.Attempt + 1))
+	if !errors.Is(err, sandbox.ErrTooLarge) {
 		return false
 	}
-	j.failSetup(violations.Reason(), prefix+violations.Message())
+	j.failSetup(orcav1alpha1.ReasonLimitExceeded, err.Error())
 	return true
+}
+
+// input is what the sandbox of an attempt is made from.
+func (j *judgement) input(attempt int32) sandbox.Input {
+	return sandbox.Input{
+		Session: j.session, Settings: j.settings, Attempt: attempt,
+		Lifetime: j.remaining(), InputVersions: j.inputs.versions,
+	}
 }
 
 // waitForInputs waits until the deadline, then gives up.

@@ -4,6 +4,7 @@
 package session
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -120,6 +121,17 @@ func TestBeforeTheFirstSandbox(t *testing.T) {
 		"there are more files than the deployment lets": {
 			before: func(s *scene) { s.settings.Limits.Files = 0 },
 			want:   setupFails("LimitExceeded"),
+		},
+		"the session says more than a pod can carry": {
+			before: func(s *scene) { s.session.Spec.Args = slices.Repeat([]string{strings.Repeat("x", 30_000)}, 7) },
+			want:   setupFails("LimitExceeded"),
+		},
+		"it does, and its input isn't there either": {
+			before: func(s *scene) {
+				s.session.Spec.Args = slices.Repeat([]string{strings.Repeat("x", 30_000)}, 7)
+				s.inputs = inputs{missing: []string{"inputs"}, versions: "none"}
+			},
+			want: setupFails("LimitExceeded"),
 		},
 		"the session is asked to be idle from the beginning": {
 			before: func(s *scene) { s.ask(orcav1alpha1.DesiredStateIdle) },
