@@ -113,10 +113,11 @@ type OrcaSessionStatus struct {
 	ExitCode *int32 `json:"exitCode,omitempty"`
 
 	// lastHandledResume is the value of the annotation orca.dev/resume when this
-	// attempt began. Any value of an annotation fits.
+	// attempt began. A value of more than 1,024 bytes is recorded by its SHA-256:
+	// 'sha256:' and 64 hexadecimal digits.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=262144
+	// +kubebuilder:validation:MaxLength=1024
 	LastHandledResume string `json:"lastHandledResume,omitempty"`
 
 	// resources are where the session's resources are in the sandbox.

@@ -63,6 +63,14 @@ type OrcaSessionList struct {
 // and not on the fields: a rule on an optional field is not asked when the
 // field is set for the first time or removed.
 //
+// A sandbox's manifest has at most 196,608 bytes, so the rules on bytes refuse
+// only what could not run; they keep a session and its whole status within what
+// etcd stores. CEL's size() of a string counts characters, so a string that need
+// not be ASCII is converted to bytes first. To convert all of command, args and
+// env costs more than one rule may: the rule on env counts the characters of the
+// other two. The resources have more room, since fileID and filename need not be
+// in the manifest, and count what can be large in more than 8 of them.
+//
 // +kubebuilder:validation:XValidation:rule="(has(self.resources) && self.resources.size() > 0) == (has(oldSelf.resources) && oldSelf.resources.size() > 0) && (!has(self.resources) || !has(oldSelf.resources) || self.resources == oldSelf.resources)",message="may not be changed; create a new session",fieldPath=".resources",reason="FieldValueForbidden"
 // +kubebuilder:validation:XValidation:rule="(has(self.command) && self.command.size() > 0) == (has(oldSelf.command) && oldSelf.command.size() > 0) && (!has(self.command) || !has(oldSelf.command) || self.command == oldSelf.command)",message="may not be changed; create a new session",fieldPath=".command",reason="FieldValueForbidden"
 // +kubebuilder:validation:XValidation:rule="(has(self.args) && self.args.size() > 0) == (has(oldSelf.args) && oldSelf.args.size() > 0) && (!has(self.args) || !has(oldSelf.args) || self.args == oldSelf.args)",message="may not be changed; create a new session",fieldPath=".args",reason="FieldValueForbidden"
@@ -70,6 +78,9 @@ type OrcaSessionList struct {
 // +kubebuilder:validation:XValidation:rule="oldSelf.desiredState != 'Ended' || self.desiredState == 'Ended'",message="may not be changed from 'Ended'; create a new session",fieldPath=".desiredState",reason="FieldValueForbidden"
 // +kubebuilder:validation:XValidation:rule="!has(self.resources) || self.resources.filter(r, has(r.memoryStore)).size() <= 8",message="must have at most 8 memory stores",fieldPath=".resources"
 // +kubebuilder:validation:XValidation:rule="!has(self.resources) || self.resources.filter(r, has(r.gitRepository)).size() <= 8",message="must have at most 8 repositories",fieldPath=".resources"
+// +kubebuilder:validation:XValidation:rule="(has(self.command) ? self.command.map(s, bytes(s).size()).sum() : 0) + (has(self.args) ? self.args.map(s, bytes(s).size()).sum() : 0) <= 196608",message="must have at most 196,608 bytes in command, args and env together",fieldPath=".args"
+// +kubebuilder:validation:XValidation:rule="!has(self.env) || (has(self.command) ? self.command.map(s, s.size()).sum() : 0) + (has(self.args) ? self.args.map(s, s.size()).sum() : 0) + self.env.map(e, e.name.size() + (has(e.value) ? bytes(e.value).size() : 0)).sum() <= 196608",message="must have at most 196,608 bytes in command, args and env together",fieldPath=".env"
+// +kubebuilder:validation:XValidation:rule="!has(self.resources) || self.resources.map(r, r.name.size() + (has(r.file) ? r.file.fileID.size() + (has(r.file.filename) ? bytes(r.file.filename).size() : 0) + (has(r.file.mountPath) ? bytes(r.file.mountPath).size() : 0) + (has(r.file.source.configMapKeyRef) ? r.file.source.configMapKeyRef.name.size() + r.file.source.configMapKeyRef.key.size() : 0) : 0) + (has(r.memoryStore) && has(r.memoryStore.storeName) ? bytes(r.memoryStore.storeName).size() : 0) + (has(r.gitRepository) ? bytes(r.gitRepository.url).size() + (has(r.gitRepository.mountPath) ? bytes(r.gitRepository.mountPath).size() : 0) : 0)).sum() <= 256000",message="must have at most 256,000 bytes in names, ids, paths and URLs together",fieldPath=".resources"
 type OrcaSessionSpec struct {
 	// environmentRef names the environment, in the session's namespace.
 	// +required

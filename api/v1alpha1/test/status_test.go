@@ -4,8 +4,6 @@
 package test
 
 import (
-	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -115,87 +113,14 @@ func TestStatusKeepsZeroes(t *testing.T) {
 	}
 }
 
-// The largest session that is let in has 999 files, 8 stores and 8 repositories,
-// and a manifest of 196,608 bytes.
-func TestLargestSessionStoresAFullStatus(t *testing.T) {
-	const resources, manifestBytes = 999 + 8 + 8, 196608
-	o := session(t, "")
-	o.Object["spec"].(map[string]any)["resources"] = largestResources(resources, manifestBytes)
-	mustCreate(t, o)
-
-	typed := &orcav1alpha1.OrcaSession{}
-	if err := api.Get(t.Context(), client.ObjectKeyFromObject(o), typed); err != nil {
-		t.Fatal(err)
-	}
-	typed.Status = fullStatus(typed)
-	if err := api.Status().Update(t.Context(), typed); err != nil {
-		t.Fatalf("storing a full status: %v", err)
-	}
-	content, err := json.Marshal(typed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("the session has %d bytes", len(content))
-}
-
-func largestResources(count, manifestBytes int) []any {
-	resources := make([]any, count)
-	for i := range resources {
-		path := fmt.Sprintf("/data/%d/", i)
-		path += strings.Repeat("p", manifestBytes/count-len(path))
-		resources[i] = map[string]any{
-			"name": fmt.Sprintf("%063d", i),
-			"file": map[string]any{
-				"fileID":    strings.Repeat("f", 128),
-				"mountPath": path,
-				"source": map[string]any{"configMapKeyRef": map[string]any{
-					"name": strings.Repeat("c", 253), "key": strings.Repeat("k", 253),
-				}},
-			},
-		}
-	}
-	return resources
-}
-
-func fullStatus(o *orcav1alpha1.OrcaSession) orcav1alpha1.OrcaSessionStatus {
-	now := metav1.Now()
-	message := strings.Repeat("m", 896)
-	status := orcav1alpha1.OrcaSessionStatus{
-		ObservedGeneration: 1,
-		State:              orcav1alpha1.SessionStateEnded,
-		Error: orcav1alpha1.SessionError{
-			Type: orcav1alpha1.ErrorOutputsIncomplete, Reason: orcav1alpha1.ReasonOutputsIncomplete,
-			Message: message, Time: now, Attempt: 1, ObservedGeneration: 1,
-		},
-		Attempt: 1, PodName: strings.Repeat("p", 253), PodUID: "a", StartTime: now, EndTime: now, RunSeconds: 1,
-		ExitCode: new(int32(1)), LastHandledResume: "a",
-		Outputs: &orcav1alpha1.SessionOutputs{
-			Files: 1, Bytes: 1, Skipped: 1, CollectTime: now,
-			Manifest: orcav1alpha1.OutputsManifest{Key: strings.Repeat("k", 1024), Digest: "sha256:" + strings.Repeat("0", 64)},
-		},
-	}
-	for i := range 16 {
-		status.Conditions = append(status.Conditions, metav1.Condition{
-			Type: fmt.Sprintf("Condition%d", i), Status: metav1.ConditionFalse, Reason: orcav1alpha1.ReasonOutputsIncomplete,
-			Message: message, LastTransitionTime: now, ObservedGeneration: 1,
-		})
-	}
-	for _, resource := range o.Spec.Resources {
-		status.Resources = append(status.Resources, orcav1alpha1.ResourceStatus{
-			Name: resource.Name, MountPath: resource.File.MountPath, Access: orcav1alpha1.AccessReadOnly,
-			Commit: strings.Repeat("0", 64),
-		})
-	}
-	return status
-}
-
 func TestStatusRefusesWhatIsOutOfBounds(t *testing.T) {
 	tests := map[string]struct{ status, want string }{
-		"an unknown state":           {"state: Paused", "status.state: Unsupported value"},
-		"an unknown error":           {"error: {type: unknown_error, reason: A, message: a, time: '2026-01-01T00:00:00Z', observedGeneration: 1}", "status.error.type: Unsupported value"},
-		"a message of 897 bytes":     {"error: {type: agent_failed, reason: A, message: " + strings.Repeat("a", 897) + ", time: '2026-01-01T00:00:00Z', observedGeneration: 1}", "status.error.message: Too long"},
-		"a commit of 41 digits":      {"resources: [{name: a, mountPath: /a, access: ReadOnly, commit: '" + strings.Repeat("0", 41) + "'}]", "status.resources[0].commit: Invalid value"},
-		"half of the outputs' sizes": {"outputs: {files: 1}", "status.outputs.bytes: Required value"},
+		"an unknown state":                {"state: Paused", "status.state: Unsupported value"},
+		"an unknown error":                {"error: {type: unknown_error, reason: A, message: a, time: '2026-01-01T00:00:00Z', observedGeneration: 1}", "status.error.type: Unsupported value"},
+		"a message of 897 bytes":          {"error: {type: agent_failed, reason: A, message: " + strings.Repeat("a", 897) + ", time: '2026-01-01T00:00:00Z', observedGeneration: 1}", "status.error.message: Too long"},
+		"a commit of 41 digits":           {"resources: [{name: a, mountPath: /a, access: ReadOnly, commit: '" + strings.Repeat("0", 41) + "'}]", "status.resources[0].commit: Invalid value"},
+		"a handled resume of 1,025 bytes": {"lastHandledResume: " + strings.Repeat("a", 1025), "status.lastHandledResume: Too long: may not be more than 1024 bytes"},
+		"half of the outputs' sizes":      {"outputs: {files: 1}", "status.outputs.bytes: Required value"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
