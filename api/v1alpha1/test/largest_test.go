@@ -31,7 +31,9 @@ const (
 	resourcesRefusal = "must have at most 256,000 bytes in names, ids, paths and URLs together"
 )
 
-// A session at all of its bounds at once has room for its whole status.
+// A session at all of its bounds at once has room for its whole status. The API
+// server drops metadata.managedFields where an object is too large with them: here
+// where characters have four bytes.
 func TestLargestSessionStoresAFullStatus(t *testing.T) {
 	for name, letter := range map[string]string{"of ASCII": "a", "of two bytes a character": "ä", "of four bytes a character": "🐋"} {
 		t.Run(name, func(t *testing.T) {
