@@ -235,9 +235,10 @@ func TestASessionIsIdleAndRunsAgain(t *testing.T) {
 	}
 	ask(orcav1alpha1.DesiredStateIdle)
 	awaitState(t, session, "Ending", orcav1alpha1.ReasonEnding)
-	if get(t, pod); pod.DeletionTimestamp == nil {
-		t.Error("the pod was not asked to stop")
-	}
+	await(t, "the pod to be asked to stop", func() bool {
+		get(t, pod)
+		return pod.DeletionTimestamp != nil
+	})
 	remove(t, pod)
 	awaitState(t, session, "Idle", orcav1alpha1.ReasonIdle)
 	if got := orcatesting.Verdict(t, session); got != status.CurrentStatus {
@@ -268,9 +269,10 @@ func TestADeletedSessionStopsItsSandbox(t *testing.T) {
 		t.Fatal(err)
 	}
 	awaitState(t, session, "Ending", orcav1alpha1.ReasonDeleting)
-	if get(t, pod); pod.DeletionTimestamp == nil {
-		t.Error("the pod was not asked to stop")
-	}
+	await(t, "the pod to be asked to stop", func() bool {
+		get(t, pod)
+		return pod.DeletionTimestamp != nil
+	})
 	remove(t, pod)
 	change(t, session, func(s *orcav1alpha1.OrcaSession) { s.Finalizers = nil })
 	await(t, "the session to be gone", func() bool {

@@ -11,7 +11,8 @@
 // that has another one.
 package manifest
 
-// MaxBytes is what the documents of one sandbox may have together. Kubernetes
+// MaxBytes is what the documents of one sandbox may have together, but for what
+// the deployment adds to them. Kubernetes
 // allows 262,144 bytes for all annotations of an object; the rest is left to
 // those that clusters add.
 const MaxBytes = 196_608
