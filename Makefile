@@ -127,6 +127,12 @@ test-unit: need-gcc $(CLUSTER) ## Run the tests that need no cluster
 test-e2e: deploy ## Run the end-to-end tests on the local cluster
 	PATH=$(BIN):$$PATH KUBECONFIG=$(ORCA)/kubeconfig go test -tags e2e -count 1 -parallel 4 -timeout 20m ./hack/e2e/...
 
+##@ Measure
+
+.PHONY: bench
+bench: deploy ## Measure what the sandbox's enforcement costs, on the local cluster
+	PATH=$(BIN):$$PATH KUBECONFIG=$(ORCA)/kubeconfig go run ./hack/bench
+
 ##@ Clean
 
 .PHONY: clean
