@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	orcav1alpha1 "github.com/orca-agent-engine/orca-operator/api/v1alpha1"
+	orcatesting "github.com/orca-agent-engine/orca-operator/controllers/internal/testing"
 	"github.com/orca-agent-engine/orca-operator/controllers/policy"
 	"github.com/orca-agent-engine/orca-operator/controllers/settings"
 )
@@ -20,18 +21,7 @@ import (
 // lines in its settings file.
 func effective(t *testing.T, lines string) settings.Effective {
 	t.Helper()
-	const file = `
-apiVersion: config.orca.dev/v1alpha1
-kind: OperatorConfig
-sandbox:
-  image: registry.test/agent:v1
-  runtimeImage: registry.test/runtime:v1
-`
-	parsed, err := settings.Parse("settings.yaml", []byte(file+lines))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return parsed.ForNamespace("default")
+	return orcatesting.SettingsWithoutCommand(t, lines).ForNamespace("default")
 }
 
 // file returns a file at the given path, or at its default one.

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	orcav1alpha1 "github.com/orca-agent-engine/orca-operator/api/v1alpha1"
+	orcatesting "github.com/orca-agent-engine/orca-operator/controllers/internal/testing"
 	"github.com/orca-agent-engine/orca-operator/controllers/sandbox"
 	"github.com/orca-agent-engine/orca-operator/controllers/settings"
 )
@@ -26,18 +27,7 @@ const (
 // the given lines in its settings file.
 func effective(t *testing.T, lines string) settings.Effective {
 	t.Helper()
-	const file = `
-apiVersion: config.orca.dev/v1alpha1
-kind: OperatorConfig
-sandbox:
-  image: registry.test/agent:v1
-  runtimeImage: registry.test/runtime:v1
-`
-	parsed, err := settings.Parse("settings.yaml", []byte(file+lines))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return parsed.ForNamespace("team")
+	return orcatesting.SettingsWithoutCommand(t, lines).ForNamespace("team")
 }
 
 func session(resources ...orcav1alpha1.SessionResource) *orcav1alpha1.OrcaSession {

@@ -15,12 +15,18 @@ kind: OperatorConfig
 sandbox:
   image: registry.test/agent:v1
   runtimeImage: registry.test/runtime:v1
-  command: [agent]
 `
 
-// Settings returns a deployment's settings: those that have no default, and the
-// given lines of a settings file.
+// Settings returns the settings of a deployment that has a command for its
+// agents, with the given lines of a settings file.
 func Settings(t *testing.T, lines string) *settings.Settings {
+	t.Helper()
+	return SettingsWithoutCommand(t, "  command: [agent]\n"+lines)
+}
+
+// SettingsWithoutCommand returns a deployment's settings: those that have no
+// default, and the given lines of a settings file.
+func SettingsWithoutCommand(t *testing.T, lines string) *settings.Settings {
 	t.Helper()
 	parsed, err := settings.Parse("settings.yaml", []byte(settingsFile+lines))
 	if err != nil {
