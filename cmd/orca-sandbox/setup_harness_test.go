@@ -107,7 +107,7 @@ func (p *setupPod) wantSuccess(document manifest.Setup, want map[string]string) 
 	landlock, err := confine.Landlock(nil)
 	p.must(err)
 	result, err := manifest.DecodeResult[manifest.SetupResult](string(message))
-	if exitCode != 0 || err != nil || result != (manifest.SetupResult{Code: manifest.SetupPrepared, Landlock: landlock}) {
+	if exitCode != 0 || err != nil || !cmp.Equal(result, manifest.SetupResult{Code: manifest.SetupPrepared, Landlock: landlock}) {
 		p.t.Fatalf("exit code %d, termination message %q, log:\n%s", exitCode, message, log)
 	}
 	want["/etc"] = "drwxr-xr-x"

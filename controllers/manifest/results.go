@@ -22,6 +22,9 @@ type SetupResult struct {
 	// Landlock says that the node's kernel has Landlock, as the launcher needs
 	// it. It is set with SetupPrepared alone.
 	Landlock bool `json:"landlock,omitempty"`
+	// Commits are what was checked out, by the name of the resource. They are set
+	// with SetupPrepared alone.
+	Commits map[string]string `json:"commits,omitempty"`
 	// Resource is the name of the resource that failed, if one did.
 	Resource string `json:"resource,omitempty"`
 	// Cause says what went wrong, for the session's status.
@@ -36,6 +39,11 @@ const (
 	SetupPrepared SetupCode = "Prepared"
 	// SetupFileUnavailable: a file's source isn't there. It may appear later.
 	SetupFileUnavailable SetupCode = "FileUnavailable"
+	// SetupCredentialUnavailable: a repository's Secret, or a key of it, isn't
+	// there. It may appear later.
+	SetupCredentialUnavailable SetupCode = "CredentialUnavailable"
+	// SetupRepositoryFailed: a repository could not be cloned.
+	SetupRepositoryFailed SetupCode = "RepositoryFailed"
 	// SetupMountConflict: two contents clash at one path of the sealed tree.
 	SetupMountConflict SetupCode = "MountConflict"
 	// SetupTimeout: setup took longer than it may.
@@ -52,9 +60,6 @@ type RunResult struct {
 	ExitCode *int32 `json:"exitCode,omitempty"`
 	// Path is what the code is about: a path or the agent's program.
 	Path string `json:"path,omitempty"`
-	// MountsOnly: the write policy was held by mounts alone, because the kernel
-	// has no Landlock.
-	MountsOnly bool `json:"mountsOnly,omitempty"`
 }
 
 // RunCode is a closed list.
@@ -72,6 +77,8 @@ const (
 	// RunCommandNotExecutable: the agent's program is there and can't be
 	// executed.
 	RunCommandNotExecutable RunCode = "CommandNotExecutable"
+	// RunStoreReadOnly: the memory store at Path should be writable and is not.
+	RunStoreReadOnly RunCode = "StoreReadOnly"
 	// RunPolicyUnverified: the write policy could not be established.
 	RunPolicyUnverified RunCode = "PolicyUnverified"
 )

@@ -27,6 +27,11 @@ func TestAResultSurvivesItsEncoding(t *testing.T) {
 	}
 	failed := manifest.SetupResult{Code: manifest.SetupFileUnavailable, Resource: "r", Cause: `key "k" <&> é`}
 	t.Run("of setup", func(t *testing.T) { wantResult(t, failed, failed) })
+	prepared := manifest.SetupResult{Code: manifest.SetupPrepared, Landlock: true, Commits: map[string]string{}}
+	for i := range 8 {
+		prepared.Commits[strings.Repeat(string(rune('a'+i)), 63)] = strings.Repeat("0", 64)
+	}
+	t.Run("of setup, with as many commits as there may be", func(t *testing.T) { wantResult(t, prepared, prepared) })
 }
 
 func wantResult[R manifest.SetupResult | manifest.RunResult](t *testing.T, given, want R) {

@@ -86,9 +86,7 @@ func live(options Options, received signals.Received, children *launch.Children)
 	if err != nil {
 		return unverified(""), err
 	}
-	end, err := lookAfter(sandbox, policy, received, children)
-	end.result.MountsOnly = !policy.Landlock && end.result.Code != manifest.RunPolicyUnverified
-	return end, err
+	return lookAfter(sandbox, policy, received, children)
 }
 
 // lookAfter is the part of live in which the agent runs.
