@@ -163,6 +163,10 @@ func TestTheAgentIsNotExecutedWhereSomethingElseIsWritable(t *testing.T) {
 			containerOptions{mounts: []containerMount{memory("/dev/cache")}},
 			"/dev/cache", "is not part of the write policy",
 		},
+		"nothing yet, but mounts that are made later appear": {
+			containerOptions{mounts: []containerMount{readOnly(memory("/opt/plugins"))}, script: "mount --make-shared /opt/plugins"},
+			"/opt/plugins", "without mountPropagation",
+		},
 		"the control groups": {
 			containerOptions{script: "chmod 777 /sys/fs/cgroup"},
 			"/sys/fs/cgroup", "a file could be made there",

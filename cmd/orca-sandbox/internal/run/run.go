@@ -73,14 +73,14 @@ func live(options Options, received signals.Received, children *launch.Children)
 	if err != nil {
 		return unverified(options.Manifest), err
 	}
-	if err := launch.MakeHome(layout.Home); err != nil {
-		return unverified(layout.Home), err
-	}
 	if err := os.Chdir(layout.Workspace); err != nil {
 		return unverified(layout.Workspace), fmt.Errorf("entering the working directory: %w", err)
 	}
 	if failed := verify.Check(sandbox.WritableRoots); failed != nil {
 		return unverified(failed.Path), failed
+	}
+	if err := launch.MakeHome(layout.Home); err != nil {
+		return unverified(layout.Home), err
 	}
 	policy, err := launch.NewPolicy(sandbox.WritableRoots, children)
 	if err != nil {

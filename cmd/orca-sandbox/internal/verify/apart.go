@@ -29,6 +29,17 @@ func (c *checker) checkApart() *Failure {
 	return nil
 }
 
+// checkClosed makes sure that no mount appears after the check: one that takes
+// the node's mounts could get a writable one at any time.
+func (c *checker) checkClosed() *Failure {
+	for _, m := range c.mounts {
+		if m.open && c.mounts.visible(m) {
+			return failure(m.point, "takes over mounts that are made on the node later: it must be mounted without mountPropagation")
+		}
+	}
+	return nil
+}
+
 // shareContent reports whether two mounts show the same files, or one of them
 // some of the other's. The source tells exports of a network server apart that
 // are one device to the kernel.

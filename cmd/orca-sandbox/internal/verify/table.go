@@ -30,7 +30,9 @@ type mount struct {
 	// point is where it is mounted, a path without links.
 	point string
 	// readOnly tells that the kernel refuses every write through this mount.
-	readOnly   bool
+	readOnly bool
+	// open tells that mounts which are made elsewhere appear below it.
+	open       bool
 	filesystem string
 }
 
@@ -98,6 +100,7 @@ func parseMount(line string) (mount, error) {
 	return mount{
 		id: id, parent: parent, source: source, device: fields[2], root: root, point: point,
 		readOnly:   hasOption(fields[5], "ro") || hasOption(fields[separator+3], "ro"),
+		open:       slices.ContainsFunc(fields[6:separator], propagates),
 		filesystem: fields[separator+1],
 	}, nil
 }
@@ -122,6 +125,12 @@ func unescape(field string) (string, error) {
 		out.WriteByte(byte(value))
 		field = after[3:]
 	}
+}
+
+// propagates reports whether an optional field puts its mount into a group in
+// which mounts are passed on.
+func propagates(field string) bool {
+	return strings.HasPrefix(field, "shared:") || strings.HasPrefix(field, "master:")
 }
 
 func hasOption(options, name string) bool {

@@ -49,8 +49,16 @@ func TestParseMount(t *testing.T) {
 			"2 1 0:5 / /x rw,root - tmpfs tmpfs rw,rootcontext=ro",
 			mount{id: 2, parent: 1, source: "tmpfs", device: "0:5", root: "/", point: "/x", filesystem: "tmpfs"},
 		},
-		"optional fields": {
-			"2 1 0:5 / /x rw shared:7 master:8 propagate_from:9 - tmpfs tmpfs rw",
+		"one that takes the node's mounts": {
+			"2 1 0:5 / /x rw master:8 propagate_from:9 - tmpfs tmpfs rw",
+			mount{id: 2, parent: 1, source: "tmpfs", device: "0:5", root: "/", point: "/x", filesystem: "tmpfs", open: true},
+		},
+		"one that shares its mounts with the node": {
+			"2 1 0:5 / /x rw shared:7 - tmpfs tmpfs rw",
+			mount{id: 2, parent: 1, source: "tmpfs", device: "0:5", root: "/", point: "/x", filesystem: "tmpfs", open: true},
+		},
+		"an optional field about something else": {
+			"2 1 0:5 / /x rw unbindable - tmpfs tmpfs rw",
 			mount{id: 2, parent: 1, source: "tmpfs", device: "0:5", root: "/", point: "/x", filesystem: "tmpfs"},
 		},
 		"a source without a name": {
