@@ -30,6 +30,10 @@ func TestTheAgentIsNotExecutedWhereARootIsNotWhatItShouldBe(t *testing.T) {
 			"", containerOptions{mounts: []containerMount{{Target: outputs, Type: "tmpfs", Data: "mode=0555"}}},
 			outputs, "permission denied",
 		},
+		"a /tmp that is read-only": {
+			"", containerOptions{mounts: []containerMount{readOnly(memory("/tmp"))}},
+			"/tmp", "must be writable, but is mounted read-only",
+		},
 		"a file system without unnamed files that this user can't write": {
 			"/data/queues", containerOptions{mounts: []containerMount{{Target: "/data/queues", Type: "mqueue"}}, script: "chmod 555 /data/queues"},
 			"/data/queues", "permission denied",
