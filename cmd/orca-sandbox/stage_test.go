@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"syscall"
 	"unsafe"
 
@@ -38,9 +39,11 @@ type containerSpec struct {
 	Digest                                         string
 	Environment                                    []string
 	Image, Script                                  string
-	WritableImage                                  bool
+	WritableImage, NewPrivileges                   bool
 	SealedDirectories, Without                     []string
 	Mounts                                         []containerMount
+	// Bound are the capabilities that the container may have after all.
+	Bound []uintptr
 	// Lost are the numbers of system calls that the kernel shall not have.
 	Lost []uint32
 	// Privileged tells that the container is made by the host's root, who has to
@@ -171,12 +174,18 @@ func dropPrivileges(spec containerSpec) error {
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		return err
 	}
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return err
+	if !spec.NewPrivileges {
+		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+			return err
+		}
 	}
 	defer endWithParent()
+	if err := dropCapabilities(spec.Bound); err != nil {
+		return err
+	}
 	if !spec.Privileged {
-		return unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+		var none [2]unix.CapUserData
+		return unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &none[0])
 	}
 	// As container runtimes do. What isn't a pipe may be the host's.
 	for stream := range 3 {
@@ -189,6 +198,20 @@ func dropPrivileges(spec containerSpec) error {
 		}
 	}
 	return errors.Join(syscall.Setgroups(nil), syscall.Setgid(sandboxUser), syscall.Setuid(sandboxUser))
+}
+
+// dropCapabilities takes all of them, but for those to leave in the bounding
+// set.
+func dropCapabilities(left []uintptr) error {
+	for capability := range uintptr(unix.CAP_LAST_CAP + 1) {
+		if slices.Contains(left, capability) {
+			continue
+		}
+		if err := unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0); err != nil {
+			return fmt.Errorf("dropping capability %d: %w", capability, err)
+		}
+	}
+	return nil
 }
 
 // loseCalls makes the kernel one that doesn't have some system calls.

@@ -163,9 +163,6 @@ func (j *judgement) judgeEnd(pod *corev1.Pod, end *corev1.ContainerStateTerminat
 func (j *judgement) judgeQuickEnd(pod *corev1.Pod, end *corev1.ContainerStateTerminated) {
 	result, err := manifest.DecodeResult[manifest.RunResult](end.Message)
 	switch {
-	case end.Reason == reasonOOMKilled && end.ExitCode == exitKilled:
-		j.prepared(pod)
-		j.endAgent(end)
 	case unmountable(end) != "":
 		j.failSetup(orcav1alpha1.ReasonMountConflict,
 			fmt.Sprintf("the sandbox's image has something at %q that keeps the runtime from mounting there", unmountable(end)))
@@ -179,7 +176,7 @@ func (j *judgement) judgeQuickEnd(pod *corev1.Pod, end *corev1.ContainerStateTer
 
 func (j *judgement) judgeResult(pod *corev1.Pod, end *corev1.ContainerStateTerminated, result manifest.RunResult) {
 	switch result.Code {
-	case manifest.RunAgentExited, manifest.RunLifetimeExceeded:
+	case manifest.RunStarted, manifest.RunAgentExited, manifest.RunLifetimeExceeded:
 		j.prepared(pod)
 		j.endAgent(end)
 	case manifest.RunStopped:
