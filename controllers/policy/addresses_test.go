@@ -151,7 +151,7 @@ func TestF04HostileValuesAreJudgedAtOnce(t *testing.T) {
 		resources = append(resources, f, file("g", value), store("s", readWrite, value))
 		began := time.Now()
 		violations, warnings := policy.SessionAdmission(session(resources...), deployment)
-		told := append(warnings, violations.Message(statusLimit), violations.Causes().ToAggregate().Error())
+		told := slices.Concat(warnings, []string{violations.Message(statusLimit), violations.Causes().ToAggregate().Error()})
 		if took := time.Since(began); took > 500*time.Millisecond {
 			t.Errorf("%q: took %v", unit, took)
 		}

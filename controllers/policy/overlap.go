@@ -61,22 +61,33 @@ func relate(outer, inner *place) relation {
 // resource has to one that it lies in, once: with the outermost.
 func findOverlaps(places []place) []overlap {
 	var out []overlap
-	var around []*place // What the last one lies in, and itself, from outside in.
+	// What the last one lies in, and itself, from outside in. Of several that are
+	// alike the first says it all.
+	var around []*place
 	for _, inner := range sortByRoot(places) {
 		for len(around) > 0 && !layout.Contains(around[len(around)-1].root, inner.root) {
 			around = around[:len(around)-1]
 		}
 		var told [readOnlyOverlap + 1]bool
+		repeats := false
 		for _, outer := range around {
+			repeats = repeats || alike(outer, inner)
 			if relation := relate(outer, inner); !told[relation] {
 				told[relation] = true
 				out = append(out, overlap{outer, inner, relation})
 			}
 		}
-		around = append(around, inner)
+		if !repeats {
+			around = append(around, inner)
+		}
 	}
 	slices.SortStableFunc(out, func(a, b overlap) int { return cmp.Compare(a.inner.index, b.inner.index) })
 	return out
+}
+
+// alike reports whether two resources are the same to whatever lies in them.
+func alike(a, b *place) bool {
+	return a.kind == b.kind && a.writable == b.writable && a.root == b.root && a.path == b.path
 }
 
 // sortByRoot returns the resources whose root is known, each right before those

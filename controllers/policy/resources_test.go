@@ -19,7 +19,10 @@ const (
 	readWrite = orcav1alpha1.AccessReadWrite
 )
 
-type resource = orcav1alpha1.SessionResource
+type (
+	resource = orcav1alpha1.SessionResource
+	access   = orcav1alpha1.Access
+)
 
 // repository returns a repository in /workspace/<name>, or at the given path.
 func repository(name string, access orcav1alpha1.Access, mountPath string) resource {
@@ -50,10 +53,10 @@ func sharing(accesses ...orcav1alpha1.Access) []resource {
 	return out
 }
 
-func many(count int, make func(name string) resource) []resource {
+func many(count int, one func(name string) resource) []resource {
 	var out []resource
 	for i := range count {
-		out = append(out, make(fmt.Sprintf("r%d", i)))
+		out = append(out, one(fmt.Sprintf("r%d", i)))
 	}
 	return out
 }

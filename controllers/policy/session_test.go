@@ -19,7 +19,7 @@ import (
 
 // effective returns what holds in a namespace of a deployment with the given
 // lines in its settings file.
-func effective(t *testing.T, lines string) settings.Effective {
+func effective(t testing.TB, lines string) settings.Effective {
 	t.Helper()
 	return orcatesting.SettingsWithoutCommand(t, lines).ForNamespace("default")
 }
