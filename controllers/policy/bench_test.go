@@ -53,8 +53,10 @@ func BenchmarkSessionAdmission(b *testing.B) {
 	}
 }
 
-// The limits are ten times what a machine takes that has nothing else to do.
-func TestLargeSessionsAreJudgedAtOnce(t *testing.T) {
+// F47: rules about pairs cost the API server too much, so they stand here, and
+// must cost little. The limits are ten times what a machine takes that has
+// nothing else to do.
+func TestF47LargeSessionsAreJudgedAtOnce(t *testing.T) {
 	deployment := effective(t, "  command: [agent]")
 	for name, resources := range largeSessions() {
 		limit := 10 * time.Millisecond
