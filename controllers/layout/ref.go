@@ -5,8 +5,13 @@ package layout
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 )
+
+// maxRef is how many bytes the 255 characters can have that the API takes for
+// the name of a branch or tag.
+const maxRef = 255 * 4
 
 // BranchName refuses what git doesn't take for the name of a branch, and says
 // which rule it breaks.
@@ -22,6 +27,8 @@ func BranchName(name string) error {
 // rule it breaks.
 func TagName(name string) error {
 	switch {
+	case len(name) > maxRef:
+		return fmt.Errorf("must be at most %d bytes", maxRef)
 	case name == "" || name == "@":
 		return errors.New("must not be empty or '@'")
 	case strings.HasPrefix(name, "-"):

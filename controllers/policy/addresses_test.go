@@ -149,11 +149,16 @@ func TestF04HostileValuesAreJudgedAtOnce(t *testing.T) {
 		f := named("f", value, value)
 		f.File.Source.ConfigMapKeyRef.Key = value
 		resources = append(resources, f, file("g", value), store("s", readWrite, value))
-		began := time.Now()
-		violations, warnings := policy.SessionAdmission(session(resources...), deployment)
-		told := slices.Concat(warnings, []string{violations.Message(statusLimit), violations.Causes().ToAggregate().Error()})
-		if took := time.Since(began); took > 500*time.Millisecond {
-			t.Errorf("%q: took %v", unit, took)
+		var told []string
+		best := time.Hour // A machine that does other things as well may interrupt.
+		for range 5 {
+			began := time.Now()
+			violations, warnings := policy.SessionAdmission(session(resources...), deployment)
+			told = slices.Concat(warnings, []string{violations.Message(statusLimit), violations.Causes().ToAggregate().Error()})
+			best = min(best, time.Since(began))
+		}
+		if best > 100*time.Millisecond {
+			t.Errorf("%q: took %v at best", unit, best)
 		}
 		if longest := slices.MaxFunc(told, func(a, b string) int { return len(a) - len(b) }); len(longest) > 8<<10 {
 			t.Errorf("%q: %d bytes are told", unit, len(longest))
