@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 
 	"github.com/orca-agent-engine/orca-operator/controllers/manifest"
 )
@@ -74,6 +75,8 @@ func (c Clone) make(ctx context.Context, options Options) (string, error) {
 func git(ctx context.Context, home string, arguments ...string) (string, error) {
 	command := exec.CommandContext(ctx, "git", arguments...)
 	command.Env = append(os.Environ(), "HOME="+home, "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0")
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
 	var problem bytes.Buffer
 	command.Stderr = &problem
 	output, err := command.Output()
