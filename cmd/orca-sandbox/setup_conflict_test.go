@@ -18,6 +18,10 @@ func TestSetupNamesBothOfWhatClashesWithARepository(t *testing.T) {
 		"README.md": "other", "src/main.go": "main", "link": "-> src", "etc": "-> /etc/passwd", "vendor/lib/LICENSE": "other",
 	})
 	lib := o.add("lib", "/workspace/app/vendor/lib", map[string]string{"LICENSE": "free"})
+	tool := o.add("tool", "/workspace/app/vendor/lib", map[string]string{"LICENSE": "other"})
+	o.change(tool, "update-index", "--chmod=+x", "LICENSE")
+	odd := o.add("odd", "/workspace/app/vendor/lib", map[string]string{"a\xff\n/x": "file"})
+	odder := o.add("odder", "/workspace/app/vendor", map[string]string{"lib/a\xff\n": "file"})
 	world := o.add("world", "/workspace", map[string]string{"skills/x.md": "x", "app": "file"})
 	notes := o.add("notes", "/mnt/memory", map[string]string{"notes": "file"})
 	for name, tc := range map[string]struct {
@@ -47,6 +51,14 @@ func TestSetupNamesBothOfWhatClashesWithARepository(t *testing.T) {
 		"a repository that has another file than the outer one": {
 			cloning(ordinary(), lib, app),
 			"lib", `its repository has a file at /workspace/app/vendor/lib/LICENSE, where the repository of resource "app" has another one`,
+		},
+		"a repository that may execute the outer one's file": {
+			cloning(ordinary(), tool, app),
+			"tool", `its repository has a file at /workspace/app/vendor/lib/LICENSE, where the repository of resource "app" has another one`,
+		},
+		"names that a terminal would obey": {
+			cloning(ordinary(), odd, odder),
+			"odd", `its repository has a directory at /workspace/app/vendor/lib/a�, where the repository of resource "odder" has a file`,
 		},
 		"a repository where the outer one has a file": {
 			cloning(ordinary(), at(lib, "/workspace/app/README.md"), app),
@@ -108,7 +120,7 @@ func TestSetupRefusesBeforeItClones(t *testing.T) {
 			Code: manifest.SetupFileUnavailable, Resource: "gone", Cause: `key "gone.txt" is not in ConfigMap "inputs", or the ConfigMap does not exist`,
 		}},
 		"two repositories in one directory (F13)": {cloning(ordinary(), at("b", "/workspace/app"), at("a", "/workspace/app")), manifest.SetupResult{
-			Code: clash, Resource: "a", Cause: `a repository is put at /workspace/app, where resource "b" puts one too`,
+			Code: clash, Resource: "b", Cause: `a repository is put at /workspace/app, where resource "a" puts one too`,
 		}},
 		"a file at the directory of a repository": {cloning(ordinary(file("x", "/workspace/app")), at("app", "/workspace/app")), manifest.SetupResult{
 			Code: clash, Resource: "x", Cause: `a file is put at /workspace/app, where resource "app" puts a repository`,

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -56,6 +57,49 @@ func TestGitWorksInWhatSetupMade(t *testing.T) {
 				t.Errorf("it was refused otherwise: %s", output)
 			}
 		})
+	}
+}
+
+// P32: the modes are those of git, whatever the umask and the group of a volume
+// are. A fifth digit would be a bit that the volume has handed down.
+func TestSetupGivesRepositoriesTheModesOfGit(t *testing.T) {
+	t.Parallel()
+	o := newOrigin(t)
+	p := newSetupPod(t)
+	app := o.add("app", "/workspace/app", map[string]string{"src/x": "x", "tool": "tool"})
+	o.change(app, "update-index", "--chmod=+x", "tool")
+	lib := at(app, "/workspace/lib")
+	lib.Resource = "lib"
+	document := p.volumeOf(cloning(ordinary(), app, lib), 0)
+	if log, exitCode := p.run(document); exitCode != 0 {
+		t.Fatalf("exit code %d, log:\n%s", exitCode, log)
+	}
+	for _, top := range []string{filepath.Join(p.sealed, "workspace"), filepath.Join(document.Repositories[0].Volume, manifest.VolumeTree)} {
+		p.must(filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			info, err := entry.Info()
+			if want := modesOfGit(path, entry.IsDir()); err == nil && !slices.Contains(want, info.Mode()) {
+				t.Errorf("%s has mode %s, want one of %v", path, info.Mode(), want)
+			}
+			return err
+		}))
+	}
+}
+
+// modesOfGit returns the modes that something in a repository can have. Objects
+// are closed to writing, hooks can be executed.
+func modesOfGit(path string, isDirectory bool) []fs.FileMode {
+	switch {
+	case isDirectory:
+		return []fs.FileMode{fs.ModeDir | 0o755}
+	case strings.Contains(path, "/.git/"):
+		return []fs.FileMode{0o644, 0o444, 0o755}
+	case filepath.Base(path) == "tool":
+		return []fs.FileMode{0o755}
+	default:
+		return []fs.FileMode{0o644}
 	}
 }
 

@@ -65,6 +65,14 @@ func (o *origin) add(resource, path string, contents map[string]string) manifest
 	return manifest.Repository{Resource: resource, URL: o.server.URL + "/" + resource + ".git", Path: path}
 }
 
+// change commits what a git command does to the index of a repository.
+func (o *origin) change(repository manifest.Repository, arguments ...string) {
+	o.t.Helper()
+	folder := filepath.Join(o.folder, repository.Resource+".git")
+	o.git(folder, arguments...)
+	o.git(folder, "commit", "--quiet", "--message", "change")
+}
+
 // commits returns what setup shall say of repositories.
 func (o *origin) commits(repositories ...manifest.Repository) map[string]string {
 	o.t.Helper()

@@ -6,6 +6,8 @@ package main
 import (
 	"io/fs"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
@@ -30,6 +32,8 @@ func TestSetupComposesRepositoriesWithWhatElseThereIs(t *testing.T) {
 		"README.md": "same", "src/main.go": "main", "vendor/lib/LICENSE": "free", "up": "-> ../..", "loop": "-> loop",
 	})
 	lib := o.add("lib", "/workspace/app/vendor/lib", map[string]string{"LICENSE": "free", "lib.go": "lib"})
+	odd := o.add("odd", "/workspace/odd", map[string]string{"in/\xff/a": "a", "in/é/b": "b"})
+	even := o.add("even", "/workspace/odd/in", map[string]string{"\xff/c": "c", "-d": "d"})
 	outer := map[string]string{
 		"/workspace": folder, "/workspace/app": folder, "/workspace/app/.git": kept,
 		"/workspace/app/README.md": sealed + "same", "/workspace/app/src": folder, "/workspace/app/src/main.go": sealed + "main",
@@ -58,6 +62,11 @@ func TestSetupComposesRepositoriesWithWhatElseThereIs(t *testing.T) {
 		"a file that the repository has just so": {cloning(ordinary(file("same", "/workspace/app/README.md")), app), nil},
 		"names that differ in case (F13)": {cloning(ordinary(), app, at(lib, "/workspace/App")), map[string]string{
 			"/workspace/App": folder, "/workspace/App/.git": kept, "/workspace/App/LICENSE": sealed + "free", "/workspace/App/lib.go": sealed + "lib",
+		}},
+		"names that are not text": {cloning(ordinary(), app, odd, even), map[string]string{
+			"/workspace/odd": folder, "/workspace/odd/.git": kept, "/workspace/odd/in": folder, "/workspace/odd/in/.git": kept,
+			"/workspace/odd/in/\xff": folder, "/workspace/odd/in/\xff/a": sealed + "a", "/workspace/odd/in/\xff/c": sealed + "c",
+			"/workspace/odd/in/é": folder, "/workspace/odd/in/é/b": sealed + "b", "/workspace/odd/in/-d": sealed + "d",
 		}},
 		"a repository in a place of its own": {cloning(ordinary(), app, at(lib, "/data/lib")), map[string]string{
 			"/data": folder, "/data/lib": folder, "/data/lib/.git": kept, "/data/lib/LICENSE": sealed + "free", "/data/lib/lib.go": sealed + "lib",
@@ -98,14 +107,36 @@ func TestSetupTellsWhyARepositoryFailed(t *testing.T) {
 	app.URL += "x"
 	p := newSetupPod(t)
 	log, exitCode := p.run(cloning(ordinary(), app))
+	if result := p.result(); exitCode != 1 || result.Code != manifest.SetupRepositoryFailed || result.Resource != "app" || result.Cause == "" {
+		t.Errorf("exit code %d, result %+v, log:\n%s", exitCode, result, log)
+	}
+	p.wantNothingLeft()
+}
+
+// A remote that never answers: the failure names the repository, not only the
+// time that is over.
+func TestSetupNamesTheRepositoryThatTookTooLong(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, request *http.Request) { <-request.Context().Done() }))
+	t.Cleanup(server.Close)
+	p := newSetupPod(t)
+	document := cloning(ordinary(), manifest.Repository{Resource: "app", Path: "/workspace/app", URL: server.URL + "/app.git"})
+	document.TimeoutSeconds = 1
+	log, exitCode := p.run(document)
+	if result := p.result(); exitCode != 1 || result.Code != manifest.SetupRepositoryFailed || result.Resource != "app" {
+		t.Errorf("exit code %d, result %+v, log:\n%s", exitCode, result, log)
+	}
+	p.wantNothingLeft()
+}
+
+// result returns what setup left for the operator.
+func (p *setupPod) result() manifest.SetupResult {
+	p.t.Helper()
 	message, err := os.ReadFile(p.message)
 	p.must(err)
 	result, err := manifest.DecodeResult[manifest.SetupResult](string(message))
 	p.must(err)
-	if exitCode != 1 || result.Code != manifest.SetupRepositoryFailed || result.Resource != "app" || result.Cause == "" {
-		t.Errorf("exit code %d, result %+v, log:\n%s", exitCode, result, log)
-	}
-	p.wantNothingLeft()
+	return result
 }
 
 // volumeOf makes a repository ReadWrite, with a volume and its mount point.

@@ -114,7 +114,7 @@ func checkRepositories(resource resource, repositories []manifest.Repository) er
 		if repository.Resource == resource.name {
 			continue
 		}
-		if resource.repository && repository.Path == resource.path {
+		if resource.repository && repository.Path == resource.path && repository.Resource < resource.name {
 			return conflict(resource.name, fmt.Sprintf("%s, where resource %q puts one too", resource.put(), repository.Resource))
 		}
 		if layout.Contains(repository.Path+"/.git", resource.path) {
