@@ -46,6 +46,8 @@ const (
 	SetupRepositoryFailed SetupCode = "RepositoryFailed"
 	// SetupMountConflict: two contents clash at one path of the sealed tree.
 	SetupMountConflict SetupCode = "MountConflict"
+	// SetupOverlappingRoots: a resource overlaps what the agent may write.
+	SetupOverlappingRoots SetupCode = "OverlappingRoots"
 	// SetupTimeout: setup took longer than it may.
 	SetupTimeout SetupCode = "SetupTimeout"
 	// SetupInternal: the platform failed, not the session.

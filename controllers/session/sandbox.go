@@ -127,6 +127,8 @@ func setupFailure(end *corev1.ContainerStateTerminated) (reason, message string)
 		return orcav1alpha1.ReasonFileUnavailable, result.Cause
 	case manifest.SetupMountConflict:
 		return orcav1alpha1.ReasonMountConflict, result.Cause
+	case manifest.SetupOverlappingRoots:
+		return orcav1alpha1.ReasonOverlappingRoots, result.Cause
 	case manifest.SetupTimeout:
 		return orcav1alpha1.ReasonSetupTimeout, result.Cause
 	default:
