@@ -144,8 +144,17 @@ func closeRoot(spec containerSpec) error {
 	return makeReadOnly(spec.Root, 0)
 }
 
+// changeRoot leaves the host's mounts behind. Without them the kernel lets the
+// sandbox's user make user namespaces, as it does in a real container.
 func changeRoot(spec containerSpec) error {
-	return errors.Join(syscall.Chroot(spec.Root), os.Chdir("/"))
+	if err := os.Chdir(spec.Root); err != nil {
+		return err
+	}
+	if err := unix.PivotRoot(".", "."); err != nil {
+		return fmt.Errorf("changing the root: %w", err)
+	}
+	// The old root lies over the new one.
+	return unix.Unmount(".", unix.MNT_DETACH)
 }
 
 func runScript(spec containerSpec) error {

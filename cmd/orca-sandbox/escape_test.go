@@ -1,0 +1,164 @@
+// Copyright The Orca Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/confine"
+	"github.com/orca-agent-engine/orca-operator/hack/e2e/escape/wanted"
+)
+
+// escapeProgram is where the program that tries to escape is in a container.
+const escapeProgram = "/opt/escape"
+
+// restrainedAgent becomes a program in the launcher's Landlock domain, without
+// a supervisor.
+func restrainedAgent() int {
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fail(err)
+	}
+	landlocked, err := confine.EnterDomain(writableRoots)
+	if err == nil && !landlocked {
+		err = errors.New("there is no Landlock")
+	}
+	if err != nil {
+		return fail(err)
+	}
+	return fail(syscall.Exec(os.Args[1], os.Args[1:], []string{}))
+}
+
+// escapee is the command line of the program in a sealed tree.
+func escapee() []string {
+	return []string{escapeProgram, "/workspace/app/readme", writableRoots[0]}
+}
+
+// triedFrom is where a program in a sealed tree was when it tried to escape.
+func triedFrom(place wanted.Place) wanted.Place {
+	place.File, place.Root = escapee()[1], escapee()[2]
+	return place
+}
+
+// withEscapee returns options for a container with the program in it.
+func withEscapee(t *testing.T, lost ...uint32) containerOptions {
+	t.Helper()
+	program, err := buildEscapee()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return containerOptions{lost: lost, mounts: []containerMount{
+		{Target: escapeProgram, Bind: program, ReadOnly: true},
+		// As container runtimes have it.
+		{Target: "/proc/sys", BindInside: "/proc/sys", ReadOnly: true},
+	}}
+}
+
+// buildEscapee builds the program, which is static, beside the program under
+// test.
+var buildEscapee = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(filepath.Dir(binary), "escape")
+	command := exec.Command("go", "build", "-buildvcs=false", "-o", path, "../../hack/e2e/escape")
+	command.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if output, err := command.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building the program that tries to escape: %w\n%s", err, output)
+	}
+	return path, nil
+})
+
+// needsLandlock skips a test of what Landlock does where the kernel has none.
+func needsLandlock(t *testing.T) {
+	t.Helper()
+	if available, err := confine.Landlock(nil); err != nil || !available {
+		t.Skipf("this kernel has no Landlock, so there is nothing to show: %v", err)
+	}
+}
+
+// needsRoot skips a test in which something must belong to another user than
+// the sandbox's.
+func needsRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make a container as a runtime makes it")
+	}
+}
+
+func TestAnAgentCanNotEscape(t *testing.T) {
+	t.Parallel()
+	needsRoot(t)
+	for name, lost := range map[string][]uint32{
+		"with Landlock":    nil,
+		"without Landlock": {unix.SYS_LANDLOCK_CREATE_RULESET},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if lost == nil {
+				needsLandlock(t)
+			}
+			sandbox := empty()
+			sandbox.Command = escapee()
+			c := inSealedTree(t, sandbox, withEscapee(t, lost...))
+			c.wantEnd(0, exited(0))
+			place := triedFrom(wanted.Place{Landlock: lost == nil, Supervisor: wanted.Process1})
+			if diff := wanted.Difference(c.output.String(), place); diff != "" {
+				t.Errorf("the agent got (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What is beside the launcher: a tool call, whose parent is a supervisor of
+// its own; an exec that goes round the launcher, which mounts alone hold; and
+// one that enters the launcher's Landlock domain without being supervised.
+func TestNothingBesideTheAgentCanEscape(t *testing.T) {
+	t.Parallel()
+	needsRoot(t)
+	needsLandlock(t)
+	c := inSealedTree(t, separate(), withEscapee(t))
+	await(t, func() bool { _, exitCode := c.enter("/orca/bin/orca-sandbox", "started"); return exitCode == 0 }, c.errors.String)
+	const tree = `cd /workspace && find . -printf '%p %m %T@ %l\n' && cat app/readme`
+	before, _ := c.enter("sh", "-c", tree)
+	for name, tc := range map[string]struct {
+		start func() *call
+		place wanted.Place
+	}{
+		"a tool call": {
+			func() *call { return c.startCall(nil, escapee()...) },
+			wanted.Place{Landlock: true, Supervisor: wanted.OfCall},
+		},
+		"mounts alone": {
+			func() *call { return c.startProgram(nil, escapee()...) },
+			wanted.Place{},
+		},
+		"mounts and Landlock": {
+			func() *call {
+				return c.startProgram(nil, append([]string{"env", "-i", agentVariable + "=restrained", agentProgram}, escapee()...)...)
+			},
+			wanted.Place{Landlock: true},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tried := tc.start()
+			if code := tried.exitCode(t); code != 0 {
+				t.Fatalf("exit code %d: %s", code, tried.errors)
+			}
+			if diff := wanted.Difference(tried.output.String(), triedFrom(tc.place)); diff != "" {
+				t.Errorf("it got (-want +got):\n%s", diff)
+			}
+		})
+	}
+	after, _ := c.enter("sh", "-c", tree)
+	if diff := cmp.Diff(before, after); diff != "" {
+		t.Errorf("the sealed tree has changed (-before +after):\n%s", diff)
+	}
+}
