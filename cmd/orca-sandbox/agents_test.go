@@ -33,8 +33,6 @@ var agents = map[string]func() int{
 	"hostile": hostileAgent,
 	"onto":    ontoSocketAgent,
 	"stress":  stressAgent,
-
-	"restrained": restrainedAgent,
 }
 
 // writableRoots are those of every sandbox of the tests.

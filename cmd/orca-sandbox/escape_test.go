@@ -4,13 +4,12 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,24 +19,12 @@ import (
 	"github.com/orca-agent-engine/orca-operator/hack/e2e/escape/wanted"
 )
 
-// escapeProgram is where the program that tries to escape is in a container.
-const escapeProgram = "/opt/escape"
-
-// restrainedAgent becomes a program in the launcher's Landlock domain, without
-// a supervisor.
-func restrainedAgent() int {
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fail(err)
-	}
-	landlocked, err := confine.EnterDomain(writableRoots)
-	if err == nil && !landlocked {
-		err = errors.New("there is no Landlock")
-	}
-	if err != nil {
-		return fail(err)
-	}
-	return fail(syscall.Exec(os.Args[1], os.Args[1:], []string{}))
-}
+// Where programs are in a container: one that tries to escape, and one that
+// becomes another in the launcher's Landlock domain, without a supervisor.
+const (
+	escapeProgram   = "/opt/escape"
+	restrainProgram = "/opt/restrain"
+)
 
 // escapee is the command line of the program in a sealed tree.
 func escapee() []string {
@@ -50,30 +37,31 @@ func triedFrom(place wanted.Place) wanted.Place {
 	return place
 }
 
-// withEscapee returns options for a container with the program in it.
+// withEscapee returns options for a container with those programs in it.
 func withEscapee(t *testing.T, lost ...uint32) containerOptions {
 	t.Helper()
-	program, err := buildEscapee()
+	folder, err := buildEscapee()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return containerOptions{lost: lost, mounts: []containerMount{
-		{Target: escapeProgram, Bind: program, ReadOnly: true},
+		{Target: escapeProgram, Bind: filepath.Join(folder, "escape"), ReadOnly: true},
+		{Target: restrainProgram, Bind: filepath.Join(folder, "restrain"), ReadOnly: true},
 		// As container runtimes have it.
 		{Target: "/proc/sys", BindInside: "/proc/sys", ReadOnly: true},
 	}}
 }
 
-// buildEscapee builds the program, which is static, beside the program under
-// test.
+// buildEscapee builds those programs, which are static, and returns the folder
+// with them.
 var buildEscapee = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(filepath.Dir(binary), "escape")
-	command := exec.Command("go", "build", "-buildvcs=false", "-o", path, "../../hack/e2e/escape")
+	folder := filepath.Dir(binary)
+	command := exec.Command("go", "build", "-buildvcs=false", "-o", folder, "../../hack/e2e/escape", "./testdata/restrain")
 	command.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if output, err := command.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building the program that tries to escape: %w\n%s", err, output)
+		return "", fmt.Errorf("building the programs that try to escape: %w\n%s", err, output)
 	}
-	return path, nil
+	return folder, nil
 })
 
 // needsLandlock skips a test of what Landlock does where the kernel has none.
@@ -142,7 +130,7 @@ func TestNothingBesideTheAgentCanEscape(t *testing.T) {
 		},
 		"mounts and Landlock": {
 			func() *call {
-				return c.startProgram(nil, append([]string{"env", "-i", agentVariable + "=restrained", agentProgram}, escapee()...)...)
+				return c.startProgram(nil, append([]string{restrainProgram, strings.Join(writableRoots, ",")}, escapee()...)...)
 			},
 			wanted.Place{Landlock: true},
 		},
