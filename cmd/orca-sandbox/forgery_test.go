@@ -44,3 +44,24 @@ func TestAnAgentThatForgesTheMessageAndSignalsTheLauncherEndsAsItExits(t *testin
 		})
 	}
 }
+
+// Landlock keeps a call's program from its supervisor already. What was
+// executed round the launcher is in no domain.
+func TestTheLaunchersProcessesAreClosedToWhatGoesRoundIt(t *testing.T) {
+	t.Parallel()
+	c := startSeparate(t)
+	call := c.startCall(nil, "sh", "-c", "echo ready; exec sleep 3600")
+	await(t, func() bool { return call.output.String() != "" }, call.errors.String)
+	const look = `for p in /proc/[0-9]*; do
+		case "$(tr '\0' ' ' < $p/cmdline)" in
+		"orca-sandbox run "*|"/orca/bin/orca-sandbox exec "*|"orca-sandbox exec-back "*) ;;
+		*) continue ;;
+		esac
+		echo found
+		for file in environ mem; do (exec 3< $p/$file) && echo $p/$file; done
+		(exec 3<> $p/mem) && echo $p/mem
+	done 2>/dev/null; exit 0`
+	if got, _ := c.enter("sh", "-c", look); got != "found\nfound\nfound\n" {
+		t.Errorf("beside process 1, the front and the back, what could be opened is:\n%s", got)
+	}
+}
