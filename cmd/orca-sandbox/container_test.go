@@ -136,7 +136,7 @@ func (c *container) start(spec containerSpec, options containerOptions) {
 	c.command.ExtraFiles = options.files
 	if terminal := options.terminal; terminal != nil {
 		c.command.Stdin, c.command.Stdout, c.command.Stderr = terminal, terminal, terminal
-		c.command.SysProcAttr.Setsid, c.command.SysProcAttr.Setctty = true, true
+		c.command.SysProcAttr.Setctty = true
 	}
 	if err := c.command.Start(); err != nil {
 		c.t.Fatal(err)
@@ -149,8 +149,13 @@ func (c *container) start(spec containerSpec, options containerOptions) {
 }
 
 // namespaces are those of a container. A user who isn't root needs one more.
+// The session is the container's own, or what signals its process group would
+// signal other containers.
 func namespaces() *syscall.SysProcAttr {
-	attributes := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWIPC, Pdeathsig: syscall.SIGKILL}
+	attributes := &syscall.SysProcAttr{
+		Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWIPC,
+		Pdeathsig:  syscall.SIGKILL, Setsid: true,
+	}
 	if os.Geteuid() != 0 {
 		attributes.Cloneflags |= syscall.CLONE_NEWUSER
 		attributes.UidMappings = []syscall.SysProcIDMap{{ContainerID: sandboxUser, HostID: os.Geteuid(), Size: 1}}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/confine"
 	"github.com/orca-agent-engine/orca-operator/controllers/layout"
 	"github.com/orca-agent-engine/orca-operator/controllers/manifest"
 )
@@ -258,9 +257,7 @@ func TestWhatTheKernelDoesNotRefuseForThePolicyIsNotExplained(t *testing.T) {
 
 func TestLandlockRefusesWhatMountsLeaveWritable(t *testing.T) {
 	t.Parallel()
-	if available, err := confine.Landlock(nil); err != nil || !available {
-		t.Skipf("this kernel has no Landlock, so there is nothing to show: %v", err)
-	}
+	needsLandlock(t)
 	c := inSealedTree(t, shell(`echo forged > /dev/termination-log && echo written; exit 0`), containerOptions{})
 	c.wantEnd(0, exited(0))
 	c.wantDenials("/dev/termination-log")

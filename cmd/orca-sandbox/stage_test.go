@@ -29,6 +29,8 @@ const (
 	sandboxUser = 1000
 	// openFiles is the limit that a container sets, to see it arrive unchanged.
 	openFiles = 512
+	// pipeSize is what a container's streams hold, in bytes.
+	pipeSize = 1 << 20
 	// agentProgram is where the test binary is in a container.
 	agentProgram = "/opt/agent"
 )
@@ -147,8 +149,17 @@ func closeRoot(spec containerSpec) error {
 	return makeReadOnly(spec.Root, 0)
 }
 
+// changeRoot leaves the host's mounts behind. Without them the kernel lets the
+// sandbox's user make user namespaces, as it does in a real container.
 func changeRoot(spec containerSpec) error {
-	return errors.Join(syscall.Chroot(spec.Root), os.Chdir("/"))
+	if err := os.Chdir(spec.Root); err != nil {
+		return err
+	}
+	if err := unix.PivotRoot(".", "."); err != nil {
+		return fmt.Errorf("changing the root: %w", err)
+	}
+	// The old root lies over the new one.
+	return unix.Unmount(".", unix.MNT_DETACH)
 }
 
 func runScript(spec containerSpec) error {
@@ -187,13 +198,17 @@ func dropPrivileges(spec containerSpec) error {
 		var none [2]unix.CapUserData
 		return unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &none[0])
 	}
-	// As container runtimes do. What isn't a pipe may be the host's.
+	// As container runtimes do. What isn't a pipe may be the host's. A test that
+	// is slow to read must find every line: what doesn't fit is left out.
 	for stream := range 3 {
 		var status syscall.Stat_t
 		if err := syscall.Fstat(stream, &status); err != nil || status.Mode&syscall.S_IFMT != syscall.S_IFIFO {
 			continue
 		}
 		if err := syscall.Fchown(stream, sandboxUser, sandboxUser); err != nil {
+			return err
+		}
+		if _, err := unix.FcntlInt(uintptr(stream), unix.F_SETPIPE_SZ, pipeSize); err != nil {
 			return err
 		}
 	}

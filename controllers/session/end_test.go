@@ -77,6 +77,9 @@ func TestWhenAnAgentEndsBeforeItWasSeenRunning(t *testing.T) {
 		"the launcher can't say how it succeeded":     {ends("Completed", 0, started), completed()},
 		"only a child was, and nothing else is known": {ends("OOMKilled", 1, ""), unverified},
 		"it was stopped":                              {ends("Error", 143, `{"code":"Stopped"}`), lost()},
+		"it was stopped and then killed":              {ends("Error", 137, `{"code":"Stopped"}`), lost()},
+		"it was stopped and said nothing":             {ends("Completed", 0, `{"code":"Stopped"}`), lost()},
+		"it asks to be stopped and exits with 1":      {ends("Error", 1, `{"code":"Stopped"}`), endsBadly("agent_failed", "AgentFailed")},
 		"its program is not there":                    {ends("Error", 127, commandNotFound), invalid},
 		"its program is no program": {
 			ends("Error", 126, `{"code":"CommandNotExecutable","path":"/etc/passwd"}`), invalid,

@@ -146,6 +146,8 @@ const (
 	reasonStartError = "StartError"
 	// exitKilled is the exit code of a process that SIGKILL ended.
 	exitKilled = 137
+	// exitTerminated is that of one that SIGTERM ended.
+	exitTerminated = 143
 
 	messageLifetime = "the agent ran for as long as the deployment lets it"
 )
@@ -182,13 +184,26 @@ func (j *judgement) judgeResult(pod *corev1.Pod, end *corev1.ContainerStateTermi
 		j.prepared(pod)
 		j.endAgent(end)
 	case manifest.RunStopped:
-		j.lose(pod, "the sandbox was stopped from outside")
+		j.judgeStop(pod, end)
 	case manifest.RunCommandNotFound:
 		j.failSetup(orcav1alpha1.ReasonInvalidSpec, fmt.Sprintf("command: %q was not found in the sandbox's image", result.Path))
 	case manifest.RunCommandNotExecutable:
 		j.failSetup(orcav1alpha1.ReasonInvalidSpec, fmt.Sprintf("command: %q can't be executed in the sandbox's image", result.Path))
 	default:
 		j.failSetup(orcav1alpha1.ReasonWritePolicyUnverified, fmt.Sprintf("the write policy could not be established: %q", result.Path))
+	}
+}
+
+// judgeStop is about an agent that was asked to stop. Whoever asked may have
+// been the agent: where it ended in another way than a stop ends a program,
+// that is how it ended.
+func (j *judgement) judgeStop(pod *corev1.Pod, end *corev1.ContainerStateTerminated) {
+	switch end.ExitCode {
+	case 0, exitKilled, exitTerminated:
+		j.lose(pod, "the sandbox was stopped from outside")
+	default:
+		j.prepared(pod)
+		j.endAgent(end)
 	}
 }
 
