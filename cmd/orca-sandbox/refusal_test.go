@@ -190,7 +190,7 @@ func TestARefusedWriteIsExplainedInOtherLanguages(t *testing.T) {
 		// The program under test is one; setup begins by installing itself.
 		c := inSealedTree(t, shell(`echo '{"directories":[],"timeoutSeconds":60}' > /tmp/m
 			cd /tmp; /orca/bin/orca-sandbox setup --manifest=/tmp/m --manifest-digest=sha256:$(printf '{"directories":[],"timeoutSeconds":60}\n' | sha256sum | cut -c 1-64) \
-			--inputs=/tmp --sealed=/tmp --bin=/workspace/app --termination-message=/workspace/app/readme; exit 0`), containerOptions{})
+			--inputs=/tmp --sealed=/tmp --work=/tmp --bin=/workspace/app --termination-message=/workspace/app/readme; exit 0`), containerOptions{})
 		c.wantEnd(0, exited(0))
 		if got := denials(t, c.errors.String()); len(got) == 0 || !strings.HasPrefix(got[0], "/workspace/app") {
 			t.Errorf("refused: %q; errors:\n%s", got, c.errors)
