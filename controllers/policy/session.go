@@ -70,12 +70,7 @@ func kindsSupported(session *orcav1alpha1.OrcaSession, _ settings.Effective) Vio
 			cause := field.Forbidden(path, kind+" are not supported by this version")
 			out = append(out, Violation{Reason: reason, Resource: resource.Name, Cause: cause})
 		}
-		switch {
-		case resource.Kind() == orcav1alpha1.ResourceKindGitRepository:
-			refuse(path.Child("gitRepository"), orcav1alpha1.ReasonRepositoryFailed, "repositories")
-		case resource.Kind() == orcav1alpha1.ResourceKindMemoryStore:
-			refuse(path.Child("memoryStore"), orcav1alpha1.ReasonMemoryStoreUnavailable, "memory stores")
-		case resource.File.Source.Artifact != nil:
+		if resource.File.Source.Artifact != nil {
 			refuse(path.Child("file", "source", "artifact"), orcav1alpha1.ReasonFileUnavailable, "files from the artifact store")
 		}
 	}

@@ -241,20 +241,11 @@ func TestSessionWithResourcesThatNoSandboxHasYet(t *testing.T) {
 	artifact := orcav1alpha1.SessionResource{Name: "a", File: orcav1alpha1.FileResource{
 		FileID: "file_a", Source: orcav1alpha1.FileSource{Artifact: &orcav1alpha1.ArtifactSource{}},
 	}}
-	store := orcav1alpha1.SessionResource{Name: "a", MemoryStore: orcav1alpha1.MemoryStoreResource{
-		StoreID: "mem_a",
-		Source: orcav1alpha1.MemoryStoreSource{
-			PersistentVolumeClaim: orcav1alpha1.ClaimReference{ClaimName: "notes"},
-		},
-	}}
-	repository := orcav1alpha1.SessionResource{Name: "a", GitRepository: orcav1alpha1.GitRepositoryResource{URL: "https://git.test/a"}}
 	cases := map[string]struct {
 		resource orcav1alpha1.SessionResource
 		want     summary
 	}{
 		"a file of the artifact store": {artifact, summary{"FileUnavailable", "a", "spec.resources[0].file.source.artifact"}},
-		"a memory store":               {store, summary{"MemoryStoreUnavailable", "a", "spec.resources[0].memoryStore"}},
-		"a repository":                 {repository, summary{"RepositoryFailed", "a", "spec.resources[0].gitRepository"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

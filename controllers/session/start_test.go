@@ -98,21 +98,9 @@ func TestBeforeTheFirstSandbox(t *testing.T) {
 			},
 			want: setupFails("FileUnavailable"),
 		},
-		"there is a repository": {
-			before: func(s *scene) {
-				s.session.Spec.Resources[0] = orcav1alpha1.SessionResource{
-					Name: "app", GitRepository: orcav1alpha1.GitRepositoryResource{URL: "https://git.test/app"},
-				}
-			},
-			want: setupFails("RepositoryFailed"),
-		},
-		"there is a memory store": {
-			before: func(s *scene) {
-				s.session.Spec.Resources[0] = orcav1alpha1.SessionResource{
-					Name: "notes", MemoryStore: orcav1alpha1.MemoryStoreResource{StoreID: "mem"},
-				}
-			},
-			want: setupFails("MemoryStoreUnavailable"),
+		"there are a repository and a memory store": {
+			before: func(s *scene) { s.session.Spec.Resources = append(s.session.Spec.Resources, app(), notes()) },
+			want:   starting(1),
 		},
 		"there is no command": {
 			before: func(s *scene) { s.settings.Sandbox.Command = nil },
