@@ -44,7 +44,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, settings *settings.Settings, w
 }
 
 // CacheOptions keep in memory only what the controllers read: the operator's
-// own pods, without their specs and what their containers are told.
+// own pods, without their specs and what their containers are told, and of
+// claims that they are there.
 func CacheOptions() (cache.Options, error) {
 	ours, err := labels.NewRequirement(sandbox.LabelSessionUID, selection.Exists, nil)
 	if err != nil {
@@ -53,7 +54,8 @@ func CacheOptions() (cache.Options, error) {
 	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Pod{}: {Label: labels.NewSelector().Add(*ours), Transform: stripPod},
+			&corev1.Pod{}:                   {Label: labels.NewSelector().Add(*ours), Transform: stripPod},
+			&corev1.PersistentVolumeClaim{}: {Transform: stripClaim},
 		},
 	}, nil
 }
@@ -71,4 +73,16 @@ func stripPod(object any) (any, error) {
 		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, sandbox.AnnotationInputs, inputs)
 	}
 	return pod, nil
+}
+
+func stripClaim(object any) (any, error) {
+	claim, ok := object.(*metav1.PartialObjectMetadata)
+	if !ok {
+		return object, nil
+	}
+	claim.ObjectMeta = metav1.ObjectMeta{
+		Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID, ResourceVersion: claim.ResourceVersion,
+		CreationTimestamp: claim.CreationTimestamp, DeletionTimestamp: claim.DeletionTimestamp,
+	}
+	return claim, nil
 }

@@ -83,8 +83,12 @@ const (
 	// RunCommandNotExecutable: the agent's program is there and can't be
 	// executed.
 	RunCommandNotExecutable RunCode = "CommandNotExecutable"
-	// RunStoreReadOnly: the memory store at Path should be writable and is not.
+	// RunStoreReadOnly: the memory store at Path should be writable, and its
+	// volume is read-only.
 	RunStoreReadOnly RunCode = "StoreReadOnly"
+	// RunStoreForbidden: the memory store at Path should be writable, and its
+	// volume doesn't let the sandbox's user write.
+	RunStoreForbidden RunCode = "StoreForbidden"
 	// RunPolicyUnverified: the write policy could not be established.
 	RunPolicyUnverified RunCode = "PolicyUnverified"
 )

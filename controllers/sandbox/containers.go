@@ -23,11 +23,13 @@ func setupContainer(settings settings.Effective, document []byte, p *plan) corev
 			"--inputs=" + inputsDir,
 			"--sealed=" + sealedDir,
 			"--bin=" + binDir,
+			"--work=" + workDir,
 		},
 		Resources: settings.Setup.Resources,
 		VolumeMounts: append([]corev1.VolumeMount{
 			writable(volumeBin, binDir),
 			writable(volumeSealed, sealedDir),
+			writable(volumeSetupWork, workDir),
 			readOnly(volumeSetupManifest, manifestDir),
 			readOnly(volumeInputs, inputsDir),
 		}, setupMounts(p)...),

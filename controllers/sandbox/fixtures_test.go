@@ -6,6 +6,7 @@ package sandbox_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -89,14 +90,45 @@ func oneOfEach() []orcav1alpha1.SessionResource {
 	}
 }
 
-// asManyAsAllowed returns 8 repositories, 8 memory stores and 100 files.
+// asManyAsAllowed returns 8 repositories, 8 memory stores and 100 files. Some
+// repositories have a credential, two of them the same one.
 func asManyAsAllowed() []orcav1alpha1.SessionResource {
 	out := files(100)
 	access := []orcav1alpha1.Access{orcav1alpha1.AccessReadOnly, orcav1alpha1.AccessReadWrite}
 	for i := range 8 {
-		out = append(out, repository(fmt.Sprintf("repository-%d", i), access[i%2], ""), store(fmt.Sprintf("store-%d", i), access[i%2], fmt.Sprintf("claim-%d", i)))
+		app := repository(fmt.Sprintf("repository-%d", i), access[i%2], "")
+		app.GitRepository.Credentials.SecretRef.Name = []string{"", "git-cred", "git-cred", "ssh-cred"}[i%4]
+		out = append(out, app, store(fmt.Sprintf("store-%d", i), access[i%2], fmt.Sprintf("claim-%d", i)))
 	}
 	return out
+}
+
+// atTheLimits returns what asManyAsAllowed does, each as long as F24 has it.
+func atTheLimits() []orcav1alpha1.SessionResource {
+	out := asManyAsAllowed()
+	for i := range out {
+		switch out[i].Kind() {
+		case orcav1alpha1.ResourceKindFile:
+			out[i].File.Filename = long(out[i].Name, 200)
+		case orcav1alpha1.ResourceKindGitRepository:
+			out[i].GitRepository.URL = "https://git.test/" + strings.Repeat("org/", 368) + out[i].Name
+			out[i].GitRepository.Credentials.SecretRef.Name = long(out[i].Name, 253)
+		case orcav1alpha1.ResourceKindMemoryStore:
+			out[i].MemoryStore.StoreName = long(out[i].Name, 200)
+			out[i].MemoryStore.Source.PersistentVolumeClaim.ClaimName = long(out[i].Name, 253)
+		}
+	}
+	return out
+}
+
+// long returns a name of the given length.
+func long(name string, length int) string { return name + strings.Repeat("n", length-len(name)) }
+
+// sharedClaim returns two stores that read one claim.
+func sharedClaim() []orcav1alpha1.SessionResource {
+	return []orcav1alpha1.SessionResource{
+		store("facts", orcav1alpha1.AccessReadOnly, "facts"), store("facts-again", "", "facts"),
+	}
 }
 
 func input(s *orcav1alpha1.OrcaSession, effective settings.Effective) sandbox.Input {

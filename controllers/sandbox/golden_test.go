@@ -54,6 +54,7 @@ func goldenInputs(t *testing.T) map[string]sandbox.Input {
 		"two-files":          input(session(file("run", "/data/in/run.csv"), file("table", "")), plain),
 		"one-of-each":        input(session(oneOfEach()...), plain),
 		"as-many-as-allowed": input(session(asManyAsAllowed()...), plain),
+		"shared-claim":       input(session(sharedClaim()...), plain),
 		"custom-paths": input(session(file("run", "/data/in/run.csv"), file("deep", "/workspace/app/data/deep.csv"),
 			repository("app", orcav1alpha1.AccessReadOnly, "/srv/app/"), repository("lib", orcav1alpha1.AccessReadWrite, "/srv/lib")), plain),
 		"separate":         input(session(file("table", "")), effective(t, "mode: Separate")),

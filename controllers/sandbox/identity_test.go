@@ -16,6 +16,7 @@ import (
 	"github.com/orca-agent-engine/orca-operator/controllers/sandbox"
 )
 
+// F38: long names that agree in their beginning make names of their own.
 func TestPodNamesAreHostNamesThatNoOtherAttemptHas(t *testing.T) {
 	long := strings.Repeat("a", 63)
 	attempts := map[string]struct {

@@ -158,3 +158,15 @@ func ConfigMaps(session *orcav1alpha1.OrcaSession) []string {
 	slices.Sort(names)
 	return slices.Compact(names)
 }
+
+// Claims returns the names of the claims of a session's memory stores, sorted.
+func Claims(session *orcav1alpha1.OrcaSession) []string {
+	var names []string
+	for _, resource := range session.Spec.Resources {
+		if name := resource.MemoryStore.Source.PersistentVolumeClaim.ClaimName; name != "" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

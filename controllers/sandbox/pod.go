@@ -112,6 +112,7 @@ func volumes(settings settings.Effective) []corev1.Volume {
 		emptyDir(volumeSealed, corev1.StorageMediumDefault, nil),
 		emptyDir(volumeOutputs, corev1.StorageMediumDefault, &settings.Sandbox.OutputsSize),
 		emptyDir(volumeTmp, corev1.StorageMediumMemory, &settings.Sandbox.ScratchSize),
+		emptyDir(volumeSetupWork, corev1.StorageMediumMemory, &setupWorkSize),
 		annotationVolume(volumeSetupManifest, annotationSetup, setupFile),
 		annotationVolume(volumeSandboxManifest, annotationSandbox, sandboxFile),
 	}

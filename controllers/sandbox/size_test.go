@@ -89,3 +89,25 @@ func TestCheckTellsOfASessionThatThePolicyRefuses(t *testing.T) {
 		t.Errorf("error = %v, want one about file \"passwd\"", err)
 	}
 }
+
+// F24: a session at all of its limits fits, and leaves the API server room: it
+// takes an object of 1.5 MiB and annotations of 256 KiB.
+func TestASessionAtAllLimitsFits(t *testing.T) {
+	in := input(session(atTheLimits()...), generous(t))
+	if err := sandbox.Check(in); err != nil {
+		t.Fatal(err)
+	}
+	pod := build(t, in)
+	if errs := apivalidation.ValidateAnnotations(pod.Annotations, field.NewPath("metadata", "annotations")); len(errs) > 0 {
+		t.Errorf("the API server refuses the pod: %v", errs.ToAggregate())
+	}
+	if size, limit := len(encode(t, pod)), 512<<10; size > limit {
+		t.Errorf("the pod has %d bytes, want at most %d", size, limit)
+	}
+	document := decode[manifest.Setup](t, pod, setupAnnotation, pod.Spec.InitContainers[0])
+	for _, repository := range document.Repositories {
+		if len(repository.URL) < 1480 {
+			t.Errorf("a URL of %d bytes is no test of the limits", len(repository.URL))
+		}
+	}
+}

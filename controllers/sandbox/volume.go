@@ -18,6 +18,7 @@ const (
 	volumeSealed          = "sealed"
 	volumeInputs          = "inputs"
 	volumeSetupManifest   = "setup-manifest"
+	volumeSetupWork       = "setup-work"
 	volumeSandboxManifest = "sandbox-manifest"
 	volumeOutputs         = "outputs"
 	volumeTmp             = "tmp"
@@ -31,10 +32,15 @@ const (
 	manifestDir  = "/orca/manifest"
 	inputsDir    = "/orca/inputs"
 	sealedDir    = "/orca/sealed"
+	workDir      = "/orca/work"
 	setupFile    = "setup.json"
 	sandboxFile  = "sandbox.json"
 	launcherPath = binDir + "/orca-sandbox"
 )
+
+// setupWorkSize bounds what setup keeps in memory while it clones: copies of
+// keys, the configuration of git and of ssh, certificates. No tree is in it.
+var setupWorkSize = resource.MustParse("32Mi")
 
 func emptyDir(name string, medium corev1.StorageMedium, limit *resource.Quantity) corev1.Volume {
 	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{

@@ -21,6 +21,18 @@ func unschedulable(pod *corev1.Pod, message string) {
 	}}
 }
 
+// scheduled is about a pod that has a node, which hasn't made it ready for its
+// containers.
+func scheduled(pod *corev1.Pod, since time.Time) {
+	pod.Status.Phase = corev1.PodPending
+	pod.Status.Conditions = []corev1.PodCondition{
+		{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(since)},
+		{Type: corev1.PodReadyToStartContainers, Status: corev1.ConditionFalse},
+	}
+	pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: sandbox.SetupContainer, State: waits("PodInitializing", "")}}
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: sandbox.AgentContainer, State: waits("PodInitializing", "")}}
+}
+
 // waits is about a container that isn't there yet.
 func waits(reason, message string) corev1.ContainerState {
 	return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}

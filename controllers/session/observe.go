@@ -5,10 +5,7 @@ package session
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"hash"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -32,14 +29,6 @@ type observation struct {
 	pods []corev1.Pod
 	// inputs are read only while they may decide something.
 	inputs inputs
-}
-
-// inputs are the objects that a sandbox is to be made from.
-type inputs struct {
-	// missing names the ConfigMaps that aren't there, sorted.
-	missing []string
-	// versions is the digest of the versions of those that are.
-	versions string
 }
 
 func (r *Reconciler) observe(ctx context.Context, session *orcav1alpha1.OrcaSession) (observation, error) {
@@ -81,22 +70,6 @@ func (r *Reconciler) latest(ctx context.Context, session *orcav1alpha1.OrcaSessi
 		return session, nil
 	}
 	return live, nil
-}
-
-// waitsForInputs reports whether the inputs may decide something: while there
-// is no sandbox, or one that could not be assembled.
-func waitsForInputs(o *observation) bool {
-	status := &o.session.Status
-	switch {
-	case status.State == orcav1alpha1.SessionStateEnded || !o.session.DeletionTimestamp.IsZero():
-		return false
-	case o.session.Spec.DesiredState != orcav1alpha1.DesiredStateRunning:
-		return false
-	case !active(status):
-		return true
-	}
-	pod := find(o.pods, status.PodName)
-	return pod != nil && setupFailed(pod)
 }
 
 func (r *Reconciler) environment(ctx context.Context, session *orcav1alpha1.OrcaSession) (*orcav1alpha1.OrcaEnvironment, error) {
@@ -148,36 +121,4 @@ func (r *Reconciler) livePod(ctx context.Context, session *orcav1alpha1.OrcaSess
 		return nil, fmt.Errorf("reading pod %q: %w", name, err)
 	}
 	return pod, nil
-}
-
-// readInputs looks at the metadata of the ConfigMaps that the session reads.
-// Their content is for the setup container alone.
-func (r *Reconciler) readInputs(ctx context.Context, session *orcav1alpha1.OrcaSession) (inputs, error) {
-	var out inputs
-	digest := sha256.New()
-	for _, name := range sandbox.ConfigMaps(session) {
-		found, err := r.addVersion(ctx, digest, client.ObjectKey{Namespace: session.Namespace, Name: name})
-		if err != nil {
-			return inputs{}, err
-		}
-		if !found {
-			out.missing = append(out.missing, name)
-		}
-	}
-	out.versions = hex.EncodeToString(digest.Sum(nil))
-	return out, nil
-}
-
-func (r *Reconciler) addVersion(ctx context.Context, digest hash.Hash, key client.ObjectKey) (found bool, err error) {
-	configMap := &metav1.PartialObjectMetadata{}
-	configMap.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
-	err = r.Reader.Get(ctx, key, configMap)
-	if apierrors.IsNotFound(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("reading the metadata of ConfigMap %q: %w", key.Name, err)
-	}
-	fmt.Fprintf(digest, "%s/%s/%s\n", key.Name, configMap.UID, configMap.ResourceVersion)
-	return true, nil
 }

@@ -31,15 +31,18 @@ func setupFailed(pod *corev1.Pod) bool {
 	return end != nil && end.ExitCode != 0
 }
 
-// hasLandlock reports whether the kernel of a pod's node has Landlock. Setup
-// says so, which runs there before anything of the agent does.
-func hasLandlock(pod *corev1.Pod) bool {
+// setupResult returns what setup left behind once it had assembled the sandbox,
+// and the zero result where it didn't say.
+func setupResult(pod *corev1.Pod) manifest.SetupResult {
 	end := setupEnd(pod)
 	if end == nil {
-		return false
+		return manifest.SetupResult{}
 	}
 	result, err := manifest.DecodeResult[manifest.SetupResult](end.Message)
-	return err == nil && result.Code == manifest.SetupPrepared && result.Landlock
+	if err != nil || result.Code != manifest.SetupPrepared {
+		return manifest.SetupResult{}
+	}
+	return result
 }
 
 // agentEnd returns how the agent's container ended, and nil while it hasn't.

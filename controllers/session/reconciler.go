@@ -21,7 +21,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	orcav1alpha1 "github.com/orca-agent-engine/orca-operator/api/v1alpha1"
-	"github.com/orca-agent-engine/orca-operator/controllers/sandbox"
 	"github.com/orca-agent-engine/orca-operator/controllers/settings"
 )
 
@@ -31,12 +30,10 @@ import (
 // +kubebuilder:rbac:groups=orca.dev,resources=orcaenvironments,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;delete
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=get
+// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 const (
-	indexEnvironment = "spec.environmentRef.name"
-	indexSessionUID  = "metadata.labels.session-uid"
-
 	// eventAction says in an Event what the operator was doing.
 	eventAction = "RunSession"
 	// retryConflict is soon enough for a user and late enough for the cache to
@@ -68,40 +65,10 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		Owns(&corev1.Pod{}).
 		Watches(&orcav1alpha1.OrcaEnvironment{}, handler.EnqueueRequestsFromMapFunc(r.sessionsOf),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WatchesMetadata(&corev1.PersistentVolumeClaim{}, handler.EnqueueRequestsFromMapFunc(r.waitersFor),
+			builder.WithPredicates(claimComesOrGoes)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: r.Workers}).
 		Complete(reconcile.AsReconciler(r.Client, r))
-}
-
-func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
-	err := indexer.IndexField(ctx, &orcav1alpha1.OrcaSession{}, indexEnvironment, func(object client.Object) []string {
-		return []string{object.(*orcav1alpha1.OrcaSession).Spec.EnvironmentRef.Name}
-	})
-	if err != nil {
-		return fmt.Errorf("indexing sessions by environment: %w", err)
-	}
-	err = indexer.IndexField(ctx, &corev1.Pod{}, indexSessionUID, func(object client.Object) []string {
-		return []string{object.GetLabels()[sandbox.LabelSessionUID]}
-	})
-	if err != nil {
-		return fmt.Errorf("indexing pods by session: %w", err)
-	}
-	return nil
-}
-
-// sessionsOf returns the sessions on an environment.
-func (r *Reconciler) sessionsOf(ctx context.Context, environment client.Object) []reconcile.Request {
-	var sessions orcav1alpha1.OrcaSessionList
-	err := r.Client.List(ctx, &sessions, client.InNamespace(environment.GetNamespace()),
-		client.MatchingFields{indexEnvironment: environment.GetName()})
-	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing the sessions of an environment failed", "environment", client.ObjectKeyFromObject(environment))
-		return nil
-	}
-	requests := make([]reconcile.Request, 0, len(sessions.Items))
-	for i := range sessions.Items {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&sessions.Items[i])})
-	}
-	return requests
 }
 
 // Reconcile brings one session a step further.

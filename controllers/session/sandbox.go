@@ -11,7 +11,6 @@ import (
 
 	orcav1alpha1 "github.com/orca-agent-engine/orca-operator/api/v1alpha1"
 	"github.com/orca-agent-engine/orca-operator/controllers/manifest"
-	"github.com/orca-agent-engine/orca-operator/controllers/sandbox"
 )
 
 // judgeSandbox is about a session whose sandbox is there, in whatever shape.
@@ -49,10 +48,7 @@ func (j *judgement) begin(pod *corev1.Pod) {
 	j.status.PodName, j.status.PodUID = pod.Name, pod.UID
 	j.status.StartTime, j.status.EndTime = metav1.NewTime(j.now), metav1.Time{}
 	j.status.ExitCode = nil
-	// A session whose paths can't be derived has been refused before.
-	if resources, err := sandbox.Resources(j.session); err == nil {
-		j.status.Resources = resources
-	}
+	j.status.Resources = j.places()
 	j.prepare()
 	j.wait(orcav1alpha1.SessionStateStarting, orcav1alpha1.ReasonStarting, messageStarting)
 }
@@ -81,11 +77,11 @@ func (j *judgement) run(pod *corev1.Pod) {
 // status is written for what holds it up, not for each step that it takes.
 func (j *judgement) judgeStarting(pod *corev1.Pod) {
 	j.prepare()
-	reason, message := holdup(pod)
+	reason, message, recheck := j.holdup(pod)
 	left := j.deadline().Sub(j.now)
 	if left > 0 {
 		j.wait(orcav1alpha1.SessionStateStarting, reason, message)
-		j.after = left
+		j.after = min(recheck, left)
 		return
 	}
 	if reason == orcav1alpha1.ReasonStarting {
@@ -93,47 +89,6 @@ func (j *judgement) judgeStarting(pod *corev1.Pod) {
 	}
 	j.remove = []corev1.Pod{*pod}
 	j.failSetup(reason, message)
-}
-
-// judgeSetupFailure is about a sandbox that could not be assembled. A file
-// that isn't there may still come: then another sandbox is made.
-func (j *judgement) judgeSetupFailure(pod *corev1.Pod) {
-	reason, message := setupFailure(setupEnd(pod))
-	switch {
-	case reason != orcav1alpha1.ReasonFileUnavailable:
-		j.failSetup(reason, message)
-	case j.inputsChanged(pod) && j.now.Before(j.deadline()):
-		j.remove = []corev1.Pod{*pod}
-		j.wait(orcav1alpha1.SessionStatePending, orcav1alpha1.ReasonWaitingForTermination, messageTerminating)
-	default:
-		j.waitForInputs(orcav1alpha1.SessionStateStarting, message)
-	}
-}
-
-// setupFailure returns why setup failed, as a condition reason and a message.
-func setupFailure(end *corev1.ContainerStateTerminated) (reason, message string) {
-	if end.Reason == reasonOOMKilled {
-		return orcav1alpha1.ReasonSetupOutOfMemory, "setup ran out of memory"
-	}
-	result, err := manifest.DecodeResult[manifest.SetupResult](end.Message)
-	if err != nil {
-		return orcav1alpha1.ReasonWritePolicyUnverified, fmt.Sprintf("setup ended with exit code %d and left no result", end.ExitCode)
-	}
-	if result.Resource != "" {
-		result.Cause = fmt.Sprintf("resource %q: %s", result.Resource, result.Cause)
-	}
-	switch result.Code {
-	case manifest.SetupFileUnavailable:
-		return orcav1alpha1.ReasonFileUnavailable, result.Cause
-	case manifest.SetupMountConflict:
-		return orcav1alpha1.ReasonMountConflict, result.Cause
-	case manifest.SetupOverlappingRoots:
-		return orcav1alpha1.ReasonOverlappingRoots, result.Cause
-	case manifest.SetupTimeout:
-		return orcav1alpha1.ReasonSetupTimeout, result.Cause
-	default:
-		return orcav1alpha1.ReasonWritePolicyUnverified, "setup could not assemble the sandbox: " + result.Cause
-	}
 }
 
 const (
@@ -189,8 +144,10 @@ func (j *judgement) judgeResult(pod *corev1.Pod, end *corev1.ContainerStateTermi
 		j.failSetup(orcav1alpha1.ReasonInvalidSpec, fmt.Sprintf("command: %q was not found in the sandbox's image", result.Path))
 	case manifest.RunCommandNotExecutable:
 		j.failSetup(orcav1alpha1.ReasonInvalidSpec, fmt.Sprintf("command: %q can't be executed in the sandbox's image", result.Path))
+	case manifest.RunStoreReadOnly, manifest.RunStoreForbidden:
+		j.judgeStore(result)
 	default:
-		j.failSetup(orcav1alpha1.ReasonWritePolicyUnverified, fmt.Sprintf("the write policy could not be established: %q", result.Path))
+		j.unestablished(result.Path)
 	}
 }
 
@@ -205,6 +162,12 @@ func (j *judgement) judgeStop(pod *corev1.Pod, end *corev1.ContainerStateTermina
 		j.prepared(pod)
 		j.endAgent(end)
 	}
+}
+
+// unestablished is about a sandbox that something at a path kept from being
+// what the session was promised.
+func (j *judgement) unestablished(path string) {
+	j.failSetup(orcav1alpha1.ReasonWritePolicyUnverified, fmt.Sprintf("the write policy could not be established: %q", path))
 }
 
 // endAgent is about an agent that ran and ended.

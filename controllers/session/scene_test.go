@@ -65,6 +65,18 @@ func file(name, mountPath string) orcav1alpha1.SessionResource {
 	}}
 }
 
+// app is a repository, and notes a memory store that the agent may write.
+func app() orcav1alpha1.SessionResource {
+	return orcav1alpha1.SessionResource{Name: "app", GitRepository: orcav1alpha1.GitRepositoryResource{URL: "https://git.test/org/app.git"}}
+}
+
+func notes() orcav1alpha1.SessionResource {
+	return orcav1alpha1.SessionResource{Name: "notes", MemoryStore: orcav1alpha1.MemoryStoreResource{
+		StoreID: "mem_notes", Access: orcav1alpha1.AccessReadWrite,
+		Source: orcav1alpha1.MemoryStoreSource{PersistentVolumeClaim: orcav1alpha1.ClaimReference{ClaimName: "notes-claim"}},
+	}}
+}
+
 // judge judges the session and lets happen what follows. Whatever it says must
 // read well, and must be said once: the next look at the same things may change
 // nothing.

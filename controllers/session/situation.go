@@ -130,8 +130,11 @@ func (j *judgement) prepare() {
 // agent only once it has verified the write policy.
 func (j *judgement) prepared(pod *corev1.Pod) {
 	j.conditions().Set(orcav1alpha1.ConditionPrepared, metav1.ConditionTrue, orcav1alpha1.ReasonPrepared, "the sandbox is prepared")
+	setup := setupResult(pod)
+	j.recordCommits(setup.Commits)
 	reason, message := orcav1alpha1.ReasonVerified, "the mounts were verified in the agent's container, and Landlock holds the agent to them"
-	if !hasLandlock(pod) {
+	// Setup ran on the node before anything of the agent did.
+	if !setup.Landlock {
 		reason, message = orcav1alpha1.ReasonVerifiedMountsOnly, "the mounts were verified in the agent's container; the node's kernel has no Landlock"
 	}
 	j.conditions().Set(orcav1alpha1.ConditionWritePolicyEstablished, metav1.ConditionTrue, reason, message)

@@ -68,6 +68,8 @@ func (j *judgement) causeGone() bool {
 	case orcav1alpha1.ReasonFileUnavailable:
 		return len(j.inputs.missing) == 0 && j.inputsChanged(find(j.pods, j.status.PodName)) &&
 			len(policy.Session(j.session, j.settings)) == 0
+	case orcav1alpha1.ReasonMemoryStoreUnavailable:
+		return len(j.inputs.lost) == 0 && j.claimsChanged() && len(policy.Session(j.session, j.settings)) == 0
 	default:
 		return false
 	}
@@ -102,7 +104,10 @@ func (j *judgement) judgeStart() {
 		j.remove = j.leftovers()
 		j.wait(orcav1alpha1.SessionStatePending, orcav1alpha1.ReasonWaitingForTermination, messageTerminating)
 	case len(j.inputs.missing) > 0:
-		j.waitForInputs(orcav1alpha1.SessionStatePending, fmt.Sprintf("ConfigMap %q does not exist", j.inputs.missing[0]))
+		j.waitFor(orcav1alpha1.SessionStatePending, orcav1alpha1.ReasonFileUnavailable,
+			fmt.Sprintf("ConfigMap %q does not exist", j.inputs.missing[0]), recheckInputs)
+	case len(j.inputs.lost) > 0:
+		j.waitForClaim(j.inputs.lost[0])
 	case j.remaining() <= 0:
 		j.end(orcav1alpha1.ErrorLifetimeExceeded, orcav1alpha1.ReasonLifetimeExceeded, messageLifetime)
 	default:
@@ -126,6 +131,7 @@ func (j *judgement) violates() bool {
 		violations, prefix = policy.Session(j.session, j.settings), ""
 	}
 	if len(violations) == 0 {
+		j.place()
 		return j.tooLarge()
 	}
 	j.failSetup(violations.Reason(), prefix+violations.Message(maxMessage-len(prefix)))
@@ -151,16 +157,35 @@ func (j *judgement) input(attempt int32) sandbox.Input {
 	}
 }
 
-// waitForInputs waits until the deadline, then gives up.
-func (j *judgement) waitForInputs(state orcav1alpha1.SessionState, message string) {
+// place says where the session's resources are, as soon as that can be said.
+func (j *judgement) place() {
+	if j.status.Resources == nil {
+		j.status.Resources = j.places()
+	}
+}
+
+// places returns where the session's resources are. A session whose paths can't
+// be derived has been refused before.
+func (j *judgement) places() []orcav1alpha1.ResourceStatus {
+	resources, err := sandbox.Resources(j.session)
+	if err != nil {
+		return nil
+	}
+	return resources
+}
+
+// waitFor waits until the deadline, then gives up. It looks again after some
+// time, for what nothing tells of.
+func (j *judgement) waitFor(state orcav1alpha1.SessionState, reason, message string, recheck time.Duration) {
 	j.prepare()
-	if !j.now.Before(j.deadline()) {
-		j.failSetup(orcav1alpha1.ReasonFileUnavailable, message)
+	left := j.deadline().Sub(j.now)
+	if left <= 0 {
+		j.failSetup(reason, message)
 		j.recheck()
 		return
 	}
-	j.wait(state, orcav1alpha1.ReasonFileUnavailable, message)
-	j.after = min(recheckInputs, j.deadline().Sub(j.now))
+	j.wait(state, reason, message)
+	j.after = min(recheck, left)
 }
 
 // deadline is when setup must be over: setup.timeout after preparing began,

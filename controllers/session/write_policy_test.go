@@ -18,12 +18,6 @@ func TestWhatIsSaidOfTheWritePolicy(t *testing.T) {
 		withoutLandlock = `{"code":"Prepared"}`
 		unverified      = `{"code":"PolicyUnverified","path":"/cache"}`
 	)
-	runsAfter := func(s *scene, setup string) {
-		s.start()
-		agentRuns(s.pod(), s.now)
-		s.pod().Status.InitContainerStatuses[0].State.Terminated.Message = setup
-		s.judge()
-	}
 	cases := map[string]struct {
 		before func(*scene)
 		want   string

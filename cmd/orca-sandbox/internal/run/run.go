@@ -12,6 +12,8 @@ import (
 	"os"
 	"slices"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/launch"
 	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/probe"
 	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/signals"
@@ -77,7 +79,7 @@ func live(options Options, message *termination.Message, received signals.Receiv
 		return unverified(layout.Workspace), fmt.Errorf("entering the working directory: %w", err)
 	}
 	if failed := verify.Check(sandbox.WritableRoots); failed != nil {
-		return unverified(failed.Path), failed
+		return notVerified(failed), failed
 	}
 	if failed := verify.Fresh(layout.Tmp); failed != nil {
 		return unverified(failed.Path), failed
@@ -149,6 +151,22 @@ func conceal() error {
 // being what the session was promised.
 func unverified(path string) outcome {
 	return outcome{manifest.RunResult{Code: manifest.RunPolicyUnverified, Path: path}, launch.ExitUnverified}
+}
+
+// notVerified is the outcome that belongs to a failed check. A memory store that
+// refuses to be written is the session's to mend, so it is told apart.
+func notVerified(failed *verify.Failure) outcome {
+	end := unverified(failed.Path)
+	if !layout.Contains(layout.Memory, failed.Path) {
+		return end
+	}
+	switch {
+	case errors.Is(failed, unix.EROFS):
+		end.result.Code = manifest.RunStoreReadOnly
+	case errors.Is(failed, unix.EACCES):
+		end.result.Code = manifest.RunStoreForbidden
+	}
+	return end
 }
 
 // complain tells the reader of the container's log why the agent doesn't run.

@@ -48,12 +48,12 @@ func (c *checker) checkRoot(root string, found *place) *Failure {
 	case !known || m.point != root:
 		return failure(root, "must be writable, but nothing is mounted there")
 	case m.readOnly:
-		return failure(root, "must be writable, but is mounted read-only")
+		return refused(root, unix.EROFS, "is mounted read-only")
 	case found.kind != unix.S_IFDIR:
 		return failure(root, "must be writable, but is no directory")
 	}
 	if err := takesFiles(found); err != nil {
-		return failure(root, "must be writable, but a trial failed: %v", err)
+		return refused(root, err, "a trial failed: %v", err)
 	}
 	return nil
 }

@@ -26,14 +26,27 @@ type Failure struct {
 	Path string
 	// Reason says what is wrong there, and what to do about it.
 	Reason string
+	// refusal is how the kernel refuses a root that must be writable.
+	refusal error
 }
 
 func (f *Failure) Error() string {
 	return fmt.Sprintf("the write policy is not established: %q %s", f.Path, f.Reason)
 }
 
+// Unwrap returns how the kernel refuses to let a root of the policy be written,
+// such as unix.EROFS, and nil where something else is wrong.
+func (f *Failure) Unwrap() error { return f.refusal }
+
 func failure(path, format string, arguments ...any) *Failure {
-	return &Failure{path, fmt.Sprintf(format, arguments...)}
+	return &Failure{Path: path, Reason: fmt.Sprintf(format, arguments...)}
+}
+
+// refused is about a root that must be writable and isn't.
+func refused(root string, refusal error, format string, arguments ...any) *Failure {
+	failed := failure(root, "must be writable, but "+format, arguments...)
+	failed.refusal = refusal
+	return failed
 }
 
 // Check returns nil if the agent can write at and below the given writable

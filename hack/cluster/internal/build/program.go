@@ -44,6 +44,7 @@ var Programs = []Program{
 	containerd("containerd"),
 	containerd("containerd-shim-runc-v2"),
 	containerd("ctr"),
+	{Name: "provisioner", Module: "components/provisioner", Package: "."},
 	{Name: "coredns", Module: "components/coredns", Package: "."},
 	{Name: "pause", Module: ".", Package: "./pause"},
 }

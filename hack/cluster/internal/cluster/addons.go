@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/orca-agent-engine/orca-operator/hack/cluster/internal/config"
@@ -16,19 +17,21 @@ import (
 	"github.com/orca-agent-engine/orca-operator/hack/cluster/internal/pki"
 )
 
-// applyAddons brings in what runs as pods: the images first, then DNS. What
-// was applied before is not applied again.
-func (c *Cluster) applyAddons(ctx context.Context, manifest string) error {
+// applyAddons brings in what the API server keeps: DNS, which runs as a pod and
+// needs its images first, and the storage class. What was applied before is not
+// applied again.
+func (c *Cluster) applyAddons(ctx context.Context, manifests ...string) error {
 	if err := c.importImages(ctx, []string{config.PauseImage, config.CoreDNSImage}); err != nil {
 		return err
 	}
+	manifest := strings.Join(manifests, "---\n")
 	sum := sha256.Sum256([]byte(manifest))
-	applied, want := c.Layout.State("dns-applied"), hex.EncodeToString(sum[:])
+	applied, want := c.Layout.State("addons-applied"), hex.EncodeToString(sum[:])
 	if got, err := os.ReadFile(applied); err == nil && string(got) == want {
 		return nil
 	}
 	if err := c.kubectlApply(ctx, manifest); err != nil {
-		return fmt.Errorf("applying DNS: %w", err)
+		return fmt.Errorf("applying DNS and the storage class: %w", err)
 	}
 	return replaceFile(applied, []byte(want))
 }

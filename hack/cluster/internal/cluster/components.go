@@ -25,15 +25,19 @@ const (
 	containerdName = "containerd"
 	kubeletName    = "kubelet"
 	proxyName      = "kube-proxy"
+	// provisionerName is of the one that makes persistent volumes.
+	provisionerName = "provisioner"
 )
 
 // componentNames are in the order of starting.
-var componentNames = []string{etcdName, containerdName, apiserverName, controllerName, schedulerName, kubeletName, proxyName}
+var componentNames = []string{etcdName, containerdName, apiserverName, controllerName, schedulerName, kubeletName, proxyName, provisionerName}
 
 const (
 	etcdClient = "https://127.0.0.1:12379"
 	etcdPeer   = "https://127.0.0.1:12380"
 	apiPort    = "6443"
+	// provisionerPort is on loopback.
+	provisionerPort = "10270"
 )
 
 func serverURL() string { return "https://" + net.JoinHostPort(network.Node.String(), apiPort) }
@@ -42,7 +46,7 @@ func serverURL() string { return "https://" + net.JoinHostPort(network.Node.Stri
 // configurations.
 func (c *Cluster) specs(files map[string]string) map[string]component.Spec {
 	all := []component.Spec{
-		c.etcd(), c.containerd(files), c.apiserver(), c.controllerManager(), c.scheduler(), c.kubelet(files), c.proxy(files),
+		c.etcd(), c.containerd(files), c.apiserver(), c.controllerManager(), c.scheduler(), c.kubelet(files), c.proxy(files), c.provisioner(),
 	}
 	byName := map[string]component.Spec{}
 	for _, s := range all {
@@ -193,6 +197,21 @@ func (c *Cluster) proxy(files map[string]string) component.Spec {
 		Args:   []string{"--config=" + c.Layout.State("config", config.ProxyYML)},
 		Inputs: []string{files[config.ProxyYML]},
 		Ready:  plainGet("http://127.0.0.1:10256/livez"),
+	}
+}
+
+// provisioner makes a folder for each claim of the default storage class. They
+// are part of the state: no volume outlives the cluster, whose claims don't.
+func (c *Cluster) provisioner() component.Spec {
+	return component.Spec{
+		Name: provisionerName,
+		Args: []string{
+			"--kubeconfig=" + c.Layout.PKI(pki.Provisioner+".kubeconfig"),
+			"--dir=" + c.Layout.State("volumes"),
+			"--node=" + config.NodeName,
+			"--port=" + provisionerPort,
+		},
+		Ready: plainGet("http://" + net.JoinHostPort("127.0.0.1", provisionerPort) + "/metrics"),
 	}
 }
 

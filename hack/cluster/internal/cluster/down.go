@@ -53,7 +53,7 @@ func (c *Cluster) takeDown(ctx context.Context) error {
 // Components in the order of stopping: what would start others, and pods; then,
 // without its clients, the API server, which waits for them; then its storage.
 var (
-	stopFirst = []string{proxyName, kubeletName, schedulerName, controllerName, containerdName}
+	stopFirst = []string{provisionerName, proxyName, kubeletName, schedulerName, controllerName, containerdName}
 	stopNext  = []string{apiserverName}
 	stopLast  = []string{etcdName}
 )

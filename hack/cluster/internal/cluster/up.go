@@ -66,7 +66,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := c.startComponents(ctx, files); err != nil {
 		return err
 	}
-	if err := c.applyAddons(ctx, files[config.DNS]); err != nil {
+	if err := c.applyAddons(ctx, files[config.DNS], files[config.Storage]); err != nil {
 		return err
 	}
 	if err := c.awaitNode(ctx); err != nil {

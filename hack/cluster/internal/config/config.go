@@ -27,6 +27,7 @@ const (
 	CNI        = "10-orca.conflist"
 	ResolvConf = "resolv.conf"
 	DNS        = "dns.yaml"
+	Storage    = "storage.yaml"
 )
 
 // Names that more than one component knows.

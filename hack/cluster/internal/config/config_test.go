@@ -31,7 +31,7 @@ func render(t *testing.T) map[string]string {
 
 func TestRenderMakesEveryFile(t *testing.T) {
 	files := render(t)
-	for _, name := range []string{Containerd, KubeletYML, ProxyYML, CNI, ResolvConf, DNS} {
+	for _, name := range []string{Containerd, KubeletYML, ProxyYML, CNI, ResolvConf, DNS, Storage} {
 		content, ok := files[name]
 		if !ok {
 			t.Errorf("no file %s", name)
@@ -89,8 +89,9 @@ func TestNetworkConfigurationIsJSON(t *testing.T) {
 	}
 }
 
-func TestDNSManifestsAreYAML(t *testing.T) {
-	for doc := range strings.SplitSeq(render(t)[DNS], "\n---\n") {
+func TestManifestsAreYAML(t *testing.T) {
+	files := render(t)
+	for doc := range strings.SplitSeq(files[DNS]+"---\n"+files[Storage], "\n---\n") {
 		var object struct{ Kind string }
 		if err := yaml.Unmarshal([]byte(doc), &object); err != nil || object.Kind == "" {
 			t.Errorf("not an object (%v):\n%s", err, doc)

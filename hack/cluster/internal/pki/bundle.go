@@ -21,6 +21,7 @@ const (
 	Scheduler         = "kube-scheduler"
 	Kubelet           = "kubelet"
 	Proxy             = "kube-proxy"
+	Provisioner       = "provisioner"
 	// KubeletClient is the API server as a client of the kubelet.
 	KubeletClient = "kubelet-client"
 	// FrontProxy is the API server as a client of aggregated servers; it has
@@ -45,6 +46,7 @@ func (p Plan) clients() map[string]Subject {
 		Scheduler:         {Name: "system:kube-scheduler"},
 		Kubelet:           {Name: "system:node:" + p.NodeName, Groups: []string{"system:nodes"}},
 		Proxy:             {Name: "system:kube-proxy"},
+		Provisioner:       {Name: "orca-cluster-provisioner"},
 		KubeletClient:     {Name: "kube-apiserver-kubelet-client", Groups: []string{"system:masters"}},
 	}
 }

@@ -97,6 +97,7 @@ func TestSubjectsAreThoseThatRBACKnows(t *testing.T) {
 		ControllerManager: {"system:kube-controller-manager", nil},
 		Scheduler:         {"system:kube-scheduler", nil},
 		Proxy:             {"system:kube-proxy", nil},
+		Provisioner:       {"orca-cluster-provisioner", nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
