@@ -149,10 +149,13 @@ func (c *judgement) refusesOpen(target fileName) bool {
 	}
 	follow := how.flags&unix.O_NOFOLLOW == 0 && !exclusive(how.flags)
 	var found place
-	if how.resolve == 0 {
-		found = c.resolver.object(target, follow)
-	} else {
+	switch {
+	case how.resolve != 0:
 		found = c.resolver.restricted(target, follow, how.resolve)
+	case exclusive(how.flags):
+		found = c.resolver.entry(target)
+	default:
+		found = c.resolver.object(target, follow)
 	}
 	return c.onRefusing(found, func(p place) bool { return openRefused(how.flags, p, target.endsInSlash()) })
 }

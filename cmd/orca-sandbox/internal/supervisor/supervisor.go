@@ -50,7 +50,7 @@ type Supervisor struct {
 // but with the lock held: while a caller is made to write, what it reports is
 // for the supervisor.
 func New(mounts Mounts, tracing *sync.RWMutex) (*Supervisor, error) {
-	resolver, err := newResolver()
+	resolver, err := newResolver(mounts)
 	if err != nil {
 		return nil, fmt.Errorf("opening the root: %w", err)
 	}
