@@ -78,5 +78,6 @@ func startupProbe() *corev1.Probe {
 		PeriodSeconds:    1,
 		TimeoutSeconds:   5,
 		FailureThreshold: 300,
+		SuccessThreshold: 1,
 	}
 }

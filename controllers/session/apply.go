@@ -44,12 +44,13 @@ func (r *Reconciler) startSandbox(ctx context.Context, j *judgement) error {
 	if err != nil {
 		return fmt.Errorf("building the sandbox: %w", err)
 	}
-	err = r.Client.Create(ctx, pod)
+	made := pod.DeepCopy()
+	err = r.Client.Create(ctx, made)
 	switch {
 	case err == nil:
-		j.begin(pod)
+		j.beginWith(pod, made)
 	case apierrors.IsAlreadyExists(err):
-		return r.takeExisting(ctx, j, pod.Name)
+		return r.takeExisting(ctx, j, pod)
 	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 		j.refused(err)
 	default:
@@ -58,21 +59,34 @@ func (r *Reconciler) startSandbox(ctx context.Context, j *judgement) error {
 	return nil
 }
 
+// beginWith records the sandbox of a new attempt, and ends it at once if the pod
+// that was made is another than the one that was built: nothing in it could be
+// believed.
+func (j *judgement) beginWith(built, made *corev1.Pod) {
+	j.begin(made)
+	if altered := sandbox.Altered(built, made); altered != "" {
+		j.remove = []corev1.Pod{*made}
+		j.failSetup(orcav1alpha1.ReasonWritePolicyUnverified, messageAltered+altered)
+	}
+}
+
+const messageAltered = "an admission webhook of the cluster changed the sandbox's pod, so that its write policy can't be verified: "
+
 // takeExisting goes on with a pod that is there already: the session's own,
 // which the cache doesn't show yet. A stranger's pod is left alone.
-func (r *Reconciler) takeExisting(ctx context.Context, j *judgement, name string) error {
-	pod, err := r.livePod(ctx, j.session, name)
+func (r *Reconciler) takeExisting(ctx context.Context, j *judgement, built *corev1.Pod) error {
+	pod, err := r.livePod(ctx, j.session, built.Name)
 	switch {
 	case err != nil:
 		return err
 	case pod == nil:
-		return fmt.Errorf("pod %q was there and is gone", name)
+		return fmt.Errorf("pod %q was there and is gone", built.Name)
 	case metav1.IsControlledBy(pod, j.session):
-		j.begin(pod)
+		j.beginWith(built, pod)
 	default:
 		j.discard()
 		j.status.PodName, j.status.PodUID = "", ""
-		j.conflict(fmt.Sprintf("pod %q is there already and isn't this session's", name))
+		j.conflict(fmt.Sprintf("pod %q is there already and isn't this session's", built.Name))
 	}
 	return nil
 }

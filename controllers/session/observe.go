@@ -27,6 +27,9 @@ type observation struct {
 	environment *orcav1alpha1.OrcaEnvironment
 	// pods are those that the session controls, of all attempts.
 	pods []corev1.Pod
+	// unrecorded is the pod of an attempt that the status doesn't know of, as it
+	// is at the API server; nil if there is none.
+	unrecorded *corev1.Pod
 	// inputs are read only while they may decide something.
 	inputs inputs
 }
@@ -47,6 +50,11 @@ func (r *Reconciler) observe(ctx context.Context, session *orcav1alpha1.OrcaSess
 	}
 	if o.session, err = r.latest(ctx, session, o.pods); err != nil {
 		return o, err
+	}
+	if next := sandbox.PodName(o.session, o.session.Status.Attempt+1); !active(&o.session.Status) && find(o.pods, next) != nil {
+		if o.unrecorded, err = r.livePod(ctx, o.session, next); err != nil {
+			return o, err
+		}
 	}
 	if waitsForInputs(&o) {
 		o.inputs, err = r.readInputs(ctx, session)

@@ -11,11 +11,17 @@ import (
 
 	orcav1alpha1 "github.com/orca-agent-engine/orca-operator/api/v1alpha1"
 	"github.com/orca-agent-engine/orca-operator/controllers/manifest"
+	"github.com/orca-agent-engine/orca-operator/controllers/sandbox"
 )
 
 // judgeSandbox is about a session whose sandbox is there, in whatever shape.
 func (j *judgement) judgeSandbox(pod *corev1.Pod) {
 	if !active(&j.status) {
+		if j.stays() && j.unknown() {
+			j.remove = []corev1.Pod{*pod}
+			j.wait(orcav1alpha1.SessionStatePending, orcav1alpha1.ReasonWaitingForTermination, messageTerminating)
+			return
+		}
 		j.begin(pod)
 	}
 	end, lost := agentEnd(pod), disrupted(pod)
@@ -39,6 +45,14 @@ func (j *judgement) judgeSandbox(pod *corev1.Pod) {
 	default:
 		j.judgeStarting(pod)
 	}
+}
+
+// unknown reports whether the pod of the next attempt, which was made just before
+// the operator stopped, isn't one that it would make now. Nobody has looked at
+// what became of it on its way.
+func (j *judgement) unknown() bool {
+	built, err := sandbox.Build(j.input(j.status.Attempt + 1))
+	return err != nil || j.unrecorded == nil || sandbox.Altered(built, j.unrecorded) != ""
 }
 
 // begin records the sandbox of a new attempt.

@@ -32,6 +32,8 @@ const (
 type scene struct {
 	t *testing.T
 	observation
+	// alter changes each pod on its way; nil if nobody does.
+	alter func(*corev1.Pod)
 	// removed counts the pods that the last judgement deleted.
 	removed int
 }
@@ -82,6 +84,7 @@ func notes() orcav1alpha1.SessionResource {
 // nothing.
 func (s *scene) judge() *judgement {
 	s.t.Helper()
+	s.unrecorded = find(s.pods, sandbox.PodName(s.session, s.session.Status.Attempt+1))
 	j := judge(s.observation)
 	s.carryOut(j)
 	s.checkStatus()
@@ -99,9 +102,6 @@ func (s *scene) judge() *judgement {
 func (s *scene) carryOut(j *judgement) {
 	s.t.Helper()
 	s.removed = 0
-	for _, pod := range j.remove {
-		s.delete(pod.Name)
-	}
 	if j.start > 0 {
 		pod, err := sandbox.Build(sandbox.Input{
 			Session: s.session, Settings: s.settings, Attempt: j.start,
@@ -110,8 +110,15 @@ func (s *scene) carryOut(j *judgement) {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		s.pods = append(s.pods, *pod)
-		j.begin(pod)
+		made := pod.DeepCopy()
+		if s.alter != nil {
+			s.alter(made)
+		}
+		s.pods = append(s.pods, *made)
+		j.beginWith(pod, made)
+	}
+	for _, pod := range j.remove {
+		s.delete(pod.Name)
 	}
 	s.session = s.session.DeepCopy()
 	s.session.Status = j.status

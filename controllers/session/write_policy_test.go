@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	orcav1alpha1 "github.com/orca-agent-engine/orca-operator/api/v1alpha1"
@@ -18,6 +19,7 @@ func TestWhatIsSaidOfTheWritePolicy(t *testing.T) {
 		withoutLandlock = `{"code":"Prepared"}`
 		unverified      = `{"code":"PolicyUnverified","path":"/cache"}`
 	)
+	noProbe := func(pod *corev1.Pod) { pod.Spec.Containers[0].StartupProbe = nil }
 	cases := map[string]struct {
 		before func(*scene)
 		want   string
@@ -36,6 +38,19 @@ func TestWhatIsSaidOfTheWritePolicy(t *testing.T) {
 		"setup failed for another reason":             {func(s *scene) { s.start(); setupEnds(s.pod(), "Error", 1, `{"code":"MountConflict","cause":"x"}`) }, "Unknown Pending"},
 		"the program is missing":                      {func(s *scene) { s.start(); s.agentEnds("Error", 127, `{"code":"CommandNotFound","path":"x"}`, 0) }, "Unknown Pending"},
 		"the sandbox was lost":                        {func(s *scene) { runsAfter(s, withLandlock); s.pods = nil }, "Unknown Pending"},
+		"a webhook changed the sandbox":               {func(s *scene) { s.alter = noProbe }, "False WritePolicyUnverified"},
+		"a webhook changed it, and the operator stopped right then": {func(s *scene) {
+			untouched := s.session
+			s.start()
+			noProbe(s.pod())
+			s.session = untouched
+			s.judge() // The sandbox that nobody knows goes.
+			if s.removed != 1 {
+				t.Errorf("%d pods are removed, want 1", s.removed)
+			}
+			s.terminated()
+			s.alter = noProbe
+		}, "False WritePolicyUnverified"},
 		"a failed check is tried again": {func(s *scene) {
 			s.start()
 			s.agentEnds("Error", 125, unverified, 0)

@@ -40,7 +40,11 @@ const (
 	skipsSetup = `JSONPatch{op: "replace", path: "/spec/initContainers/0/command", value: ["/bin/true"]}`
 	opensRoot  = `JSONPatch{op: "replace", path: "/spec/containers/0/securityContext/readOnlyRootFilesystem", value: false}`
 	usesVolume = `JSONPatch{op: "replace", path: "/spec/containers/0/image", value: "` + imageWithVolume + `"}`
-	usesLink   = `JSONPatch{op: "replace", path: "/spec/containers/0/image", value: "` + imageWithLink + `"}`
+	noProbe    = `JSONPatch{op: "remove", path: "/spec/containers/0/startupProbe"}`
+	ownCommand = `JSONPatch{op: "replace", path: "/spec/containers/0/command", value: ["bash", "-c", "echo the agent ran"]}`
+	addsHook   = `JSONPatch{op: "add", path: "/spec/containers/0/lifecycle", value: Object.spec.containers.lifecycle{
+		postStart: Object.spec.containers.lifecycle.postStart{exec: Object.spec.containers.lifecycle.postStart.exec{command: ["touch", "/tmp/x"]}}}}`
+	usesLink = `JSONPatch{op: "replace", path: "/spec/containers/0/image", value: "` + imageWithLink + `"}`
 )
 
 // mutate has the API server change every sandbox of a namespace, and waits until
@@ -84,10 +88,11 @@ func awaitMutation(t *testing.T, namespace string) {
 	}
 	container := corev1.Container{
 		Name: "sandbox", Image: "none.test/none:1", Command: []string{"none"}, SecurityContext: security,
+		StartupProbe: &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"none"}}}},
 		VolumeMounts: []corev1.VolumeMount{{Name: "tmp", MountPath: "/tmp"}},
 	}
 	setup := container
-	setup.Name = "setup"
+	setup.Name, setup.StartupProbe = "setup", nil
 	err := wait.PollUntilContextTimeout(t.Context(), 200*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
 		pod := &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "probe", Annotations: map[string]string{"probe": ""}},
@@ -153,11 +158,14 @@ func TestNoAgentRunsWhereTheWritePolicyDoesNotHold(t *testing.T) {
 	}{
 		"a webhook adds a writable volume":           {[]string{addsVolume, mountsIt}, `"/cache"`},
 		"a webhook mounts a writable root once more": {[]string{mountsTmp}, `"/scratch"`},
-		"a webhook makes the image writable":         {[]string{opensRoot}, `"/"`},
+		"a webhook makes the image writable":         {[]string{opensRoot}, "spec.containers[0].securityContext"},
+		"a webhook has the check not waited for":     {[]string{noProbe}, "spec.containers[0].startupProbe"},
+		"a webhook starts something else":            {[]string{ownCommand}, "spec.containers[0].command"},
+		"a webhook executes something before":        {[]string{addsHook}, "spec.containers[0].lifecycle"},
 		"a webhook edits what the launcher is told":  {[]string{editsTold}, `"/orca/manifest/sandbox.json"`},
 		"the image declares a volume":                {[]string{usesVolume}, `"/cache"`},
 		"in the image /workspace is a link":          {[]string{usesLink}, `"/workspace`},
-		"setup is skipped, so there is no launcher":  {[]string{skipsSetup}, "no result"},
+		"setup is skipped, so there is no launcher":  {[]string{skipsSetup}, "spec.initContainers[0].command"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
