@@ -82,7 +82,7 @@ func live(options Options, received signals.Received, children *launch.Children)
 	if err := launch.MakeHome(layout.Home); err != nil {
 		return unverified(layout.Home), err
 	}
-	policy, err := launch.NewPolicy(sandbox.WritableRoots, children)
+	policy, err := launch.NewPolicy(sandbox.WritableRoots)
 	if err != nil {
 		return unverified(""), err
 	}

@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -38,7 +37,6 @@ type Supervisor struct {
 	listener  listener
 	judge     judge
 	log       *log
-	tracing   *sync.RWMutex
 	injecting chan struct{}
 	// filters is how many seccomp filters a supervised program has of the
 	// sandbox's; one with more may not survive a call that it doesn't make itself.
@@ -46,10 +44,9 @@ type Supervisor struct {
 	receivers atomic.Int32
 }
 
-// New prepares a supervisor. No thread of the launcher may wait for children
-// but with the lock held: while a caller is made to write, what it reports is
-// for the supervisor.
-func New(mounts Mounts, tracing *sync.RWMutex) (*Supervisor, error) {
+// New prepares a supervisor. Whoever collects the children of the launcher also
+// sees callers stop that are made to write, and has to pass over that.
+func New(mounts Mounts) (*Supervisor, error) {
 	resolver, err := newResolver()
 	if err != nil {
 		return nil, fmt.Errorf("opening the root: %w", err)
@@ -58,7 +55,6 @@ func New(mounts Mounts, tracing *sync.RWMutex) (*Supervisor, error) {
 	return &Supervisor{
 		judge:     judge{machine.ByNumber(), mounts, resolver},
 		log:       newLog(),
-		tracing:   tracing,
 		injecting: make(chan struct{}, maxInjections),
 		filters:   filterCount(task(os.Getpid())) + 1,
 	}, nil
@@ -178,8 +174,6 @@ func (s *Supervisor) inject(n notification, to stream, text []byte) bool {
 		// go of whatever it still traces.
 		runtime.LockOSThread()
 		defer func() { <-s.injecting }()
-		s.tracing.RLock()
-		defer s.tracing.RUnlock()
 		err := injectLine(caller, to, text, func() bool {
 			waited := s.listener.waits(n)
 			s.listener.proceed(n)

@@ -98,17 +98,17 @@ func TestHowALineReachesAStandardError(t *testing.T) {
 		want   channel
 	}{
 		"closed":                  {stream{}, nowhere},
-		"a pipe":                  {stream{true, unix.O_WRONLY, unix.S_IFIFO, false}, reopened},
-		"the launcher's pipe":     {stream{true, unix.O_WRONLY, unix.S_IFIFO, true}, reopened},
-		"the pipe's other end":    {stream{true, unix.O_RDONLY, unix.S_IFIFO, false}, nowhere},
-		"a terminal":              {stream{true, unix.O_RDWR, unix.S_IFCHR, false}, reopened},
-		"a name alone":            {stream{true, unix.O_PATH | unix.O_WRONLY, unix.S_IFREG, false}, nowhere},
-		"a file":                  {stream{true, unix.O_WRONLY, unix.S_IFREG, false}, theirs},
-		"the launcher's file":     {stream{true, unix.O_WRONLY, unix.S_IFREG, true}, shared},
-		"a file that is added to": {stream{true, unix.O_WRONLY | unix.O_APPEND, unix.S_IFREG, false}, reopened},
-		"a socket":                {stream{true, unix.O_RDWR, unix.S_IFSOCK, false}, theirs},
-		"the launcher's socket":   {stream{true, unix.O_RDWR, unix.S_IFSOCK, true}, shared},
-		"a folder":                {stream{true, unix.O_RDONLY, unix.S_IFDIR, false}, nowhere},
+		"a pipe":                  {stream{open: true, flags: unix.O_WRONLY, fileType: unix.S_IFIFO, own: false}, reopened},
+		"the launcher's pipe":     {stream{open: true, flags: unix.O_WRONLY, fileType: unix.S_IFIFO, own: true}, reopened},
+		"the pipe's other end":    {stream{open: true, flags: unix.O_RDONLY, fileType: unix.S_IFIFO, own: false}, nowhere},
+		"a terminal":              {stream{open: true, flags: unix.O_RDWR, fileType: unix.S_IFCHR, own: false}, reopened},
+		"a name alone":            {stream{open: true, flags: unix.O_PATH | unix.O_WRONLY, fileType: unix.S_IFREG, own: false}, nowhere},
+		"a file":                  {stream{open: true, flags: unix.O_WRONLY, fileType: unix.S_IFREG, own: false}, theirs},
+		"the launcher's file":     {stream{open: true, flags: unix.O_WRONLY, fileType: unix.S_IFREG, own: true}, shared},
+		"a file that is added to": {stream{open: true, flags: unix.O_WRONLY | unix.O_APPEND, fileType: unix.S_IFREG, own: false}, reopened},
+		"a socket":                {stream{open: true, flags: unix.O_RDWR, fileType: unix.S_IFSOCK, own: false}, theirs},
+		"the launcher's socket":   {stream{open: true, flags: unix.O_RDWR, fileType: unix.S_IFSOCK, own: true}, shared},
+		"a folder":                {stream{open: true, flags: unix.O_RDONLY, fileType: unix.S_IFDIR, own: false}, nowhere},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
