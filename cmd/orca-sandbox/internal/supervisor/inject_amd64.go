@@ -37,16 +37,15 @@ const (
 )
 
 // canInject reports whether a caller can be made to write to its standard
-// error. A file that may not grow any more would cost the caller its life.
-func canInject(caller task, to stream) bool {
+// error. A file must be on a local mount; one that may not grow any more would
+// cost the caller its life.
+func canInject(caller task, to stream, local Mounts) bool {
 	if to.fileType == unix.S_IFSOCK {
 		return true
 	}
 	var limit unix.Rlimit
-	if err := unix.Prlimit(int(caller), unix.RLIMIT_FSIZE, nil, &limit); err != nil || limit.Cur != math.MaxUint64 {
-		return false
-	}
-	return onLocal(caller.descriptor(standardError))
+	err := unix.Prlimit(int(caller), unix.RLIMIT_FSIZE, nil, &limit)
+	return err == nil && limit.Cur == math.MaxUint64 && local[to.mount]
 }
 
 // injectLine has a caller write a text to its standard error. It calls proceed

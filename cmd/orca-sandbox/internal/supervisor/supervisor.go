@@ -51,9 +51,17 @@ func New(mounts Mounts) (*Supervisor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the root: %w", err)
 	}
+	local, err := localMounts()
+	if err != nil {
+		return nil, err
+	}
+	deviceMount, err := mountOf(devices)
+	if err != nil {
+		return nil, fmt.Errorf("looking at %s: %w", devices, err)
+	}
 	machine, _ := writes.Native() // Without, there is no listener either.
 	return &Supervisor{
-		judge:     judge{machine.ByNumber(), mounts, resolver},
+		judge:     judge{available(machine.ByNumber()), mounts, resolver, local, deviceMount},
 		log:       newLog(),
 		injecting: make(chan struct{}, maxInjections),
 		filters:   filterCount(task(os.Getpid())) + 1,
@@ -73,12 +81,8 @@ func (s *Supervisor) Quieten() { s.log.quieten() }
 // AwaitEnd returns when the last supervised process has ended.
 func (s *Supervisor) AwaitEnd() { s.listener.awaitEnd() }
 
-// addReceiver starts a receiver if there may be one more.
 func (s *Supervisor) addReceiver() {
-	if s.receivers.Add(1) > maxReceivers {
-		s.receivers.Add(-1)
-		return
-	}
+	s.receivers.Add(1)
 	go s.receive()
 }
 
@@ -159,7 +163,7 @@ func (s *Supervisor) tell(n notification, text []byte) bool {
 // inject has the caller write the line. It reports false if it can't.
 func (s *Supervisor) inject(n notification, to stream, text []byte) bool {
 	caller := task(n.TID)
-	if filterCount(caller) != s.filters || !canInject(caller, to) {
+	if filterCount(caller) != s.filters || !canInject(caller, to, s.judge.local) {
 		s.instead(n, errUnreachable, text)
 		return false
 	}

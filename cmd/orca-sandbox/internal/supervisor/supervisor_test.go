@@ -21,7 +21,7 @@ func TestMountsAreRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []mount{{21, "/", true}, {22, "/tmp", false}, {23, "/a b", true}}
+	want := []mount{{21, "/", true, "overlay"}, {22, "/tmp", false, "tmpfs"}, {23, "/a b", true, "ext4"}}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(mount{})); diff != "" {
 		t.Errorf("the mounts differ (-want +got):\n%s", diff)
 	}
@@ -35,15 +35,15 @@ func TestMountsAreRead(t *testing.T) {
 func TestWhichMountsRefuse(t *testing.T) {
 	t.Parallel()
 	mounts := []mount{
-		{1, "/", true}, {2, "/tmp", false}, {3, "/tmp/sealed", true}, {4, "/tmp/open", false}, {5, "/tmpx", false},
-		{6, "/proc", false}, {7, "/proc/sys", true}, {8, "/dev", false}, {9, "/dev/pts", false}, {10, "/dev/mqueue", false},
+		{1, "/", true, "tmpfs"}, {2, "/tmp", false, "tmpfs"}, {3, "/tmp/sealed", true, "tmpfs"}, {4, "/tmp/open", false, "tmpfs"}, {5, "/tmpx", false, "tmpfs"},
+		{6, "/proc", false, "tmpfs"}, {7, "/proc/sys", true, "tmpfs"}, {8, "/dev", false, "tmpfs"}, {9, "/dev/pts", false, "tmpfs"}, {10, "/dev/mqueue", false, "tmpfs"},
 	}
 	for name, tc := range map[string]struct {
 		landlock bool
 		want     Mounts
 	}{
-		"without Landlock those that are read-only": {false, Mounts{1: true, 3: true, 7: true}},
-		"with it those outside the roots too":       {true, Mounts{1: true, 3: true, 5: true, 7: true, 10: true}},
+		"without Landlock those that are read-only, and the devices'": {false, Mounts{1: true, 3: true, 7: true, 8: true}},
+		"with it those outside the roots too":                         {true, Mounts{1: true, 3: true, 5: true, 7: true, 8: true, 10: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -79,12 +79,15 @@ func TestWhichOpensAreRefused(t *testing.T) {
 		"a file as a folder":               {unix.O_DIRECTORY | unix.O_WRONLY, file, false},
 		"a folder as a file":               {unix.O_WRONLY, folder, false},
 		"a temporary file":                 {unix.O_TMPFILE | unix.O_WRONLY, folder, true},
+		"a temporary file to read":         {unix.O_TMPFILE, folder, false},
+		"making a folder":                  {unix.O_CREAT | unix.O_DIRECTORY, absent, false},
 		"a link that isn't to be followed": {unix.O_WRONLY, link, false},
 		"a device":                         {unix.O_WRONLY, device, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := openRefused(tc.flags, tc.place, false); got != tc.want {
+			how := openHow{flags: tc.flags}
+			if got := how.asksToWrite() && how.refusedAt(tc.place, false); got != tc.want {
 				t.Errorf("refused: %t, want %t", got, tc.want)
 			}
 		})

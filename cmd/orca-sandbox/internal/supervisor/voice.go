@@ -40,6 +40,8 @@ type stream struct {
 	own bool
 	// device and inode tell one stream from another.
 	device, inode uint64
+	// mount is that by which a file was opened.
+	mount uint64
 }
 
 // channelOf chooses how to write to a standard error.
@@ -64,13 +66,13 @@ func channelOf(s stream) channel {
 
 // lookAt finds out about a task's standard error.
 func lookAt(t task) stream {
-	flags, open := descriptorFlags(t)
+	flags, open := descriptorFlags(t, standardError)
 	found, err := identify(unix.AT_FDCWD, t.descriptor(standardError))
 	if !open || err != nil {
 		return stream{}
 	}
 	own, err := identify(standardError, "")
-	found.own = err == nil && own == found
+	found.own = err == nil && own.device == found.device && own.inode == found.inode
 	found.open, found.flags = true, flags
 	return found
 }
@@ -80,19 +82,18 @@ func lookAt(t task) stream {
 func identify(fd int, path string) (stream, error) {
 	var status unix.Statx_t
 	const flags = unix.AT_EMPTY_PATH | unix.AT_STATX_DONT_SYNC
-	if err := unix.Statx(fd, path, flags, unix.STATX_TYPE|unix.STATX_INO, &status); err != nil {
+	if err := unix.Statx(fd, path, flags, unix.STATX_TYPE|unix.STATX_INO|unix.STATX_MNT_ID, &status); err != nil {
 		return stream{}, err
 	}
 	return stream{
 		fileType: uint32(status.Mode) & unix.S_IFMT,
-		device:   unix.Mkdev(status.Dev_major, status.Dev_minor), inode: status.Ino,
+		device:   unix.Mkdev(status.Dev_major, status.Dev_minor), inode: status.Ino, mount: status.Mnt_id,
 	}, nil
 }
 
-// descriptorFlags returns the flags that a task's standard error was opened
-// with.
-func descriptorFlags(t task) (flags int, open bool) {
-	content, err := os.ReadFile(t.file("fdinfo/" + strconv.Itoa(standardError)))
+// descriptorFlags returns the flags that a task's descriptor was opened with.
+func descriptorFlags(t task, fd int32) (flags int, open bool) {
+	content, err := os.ReadFile(t.file("fdinfo/" + strconv.Itoa(int(fd))))
 	if err != nil {
 		return 0, false
 	}
