@@ -31,6 +31,7 @@ var agents = map[string]func() int{
 	"streams":  streamsAgent,
 	"matrix":   matrixAgent,
 	"hostile":  hostileAgent,
+	"apart":    apartAgent,
 	"onto":     ontoSocketAgent,
 	"stress":   stressAgent,
 	"obstruct": obstructAgent,

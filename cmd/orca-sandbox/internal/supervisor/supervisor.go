@@ -13,11 +13,14 @@
 package supervisor
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/writes"
 )
@@ -26,7 +29,8 @@ const (
 	// slow is how long a call may keep a receiver before another takes over:
 	// a name can lead into a file system that has stopped answering.
 	slow = 5 * time.Millisecond
-	// maxReceivers bounds how many can be kept at the same time.
+	// maxReceivers bounds how many can be kept at the same time. While that many
+	// are, calls proceed without a look.
 	maxReceivers = 256
 	// maxInjections bounds how many callers are made to write at the same time.
 	maxInjections = 64
@@ -111,6 +115,10 @@ func (s *Supervisor) receive() {
 		if err != nil {
 			return
 		}
+		if s.receivers.Load() > maxReceivers {
+			s.listener.proceed(n)
+			continue
+		}
 		state.Store(busy)
 		takeOver.Reset(slow)
 		s.serve(n, buffer)
@@ -142,6 +150,9 @@ func (s *Supervisor) tell(n notification, text []byte) bool {
 	switch channelOf(found) {
 	case reopened:
 		fd, err := reopen(caller)
+		if errors.Is(err, unix.EACCES) && found.fileType == unix.S_IFREG {
+			return !s.inject(n, found, text)
+		}
 		if err != nil {
 			s.instead(n, ignoreFull(err), text)
 			return true

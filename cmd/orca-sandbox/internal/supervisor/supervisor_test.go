@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/writes"
 )
 
 func TestMountsAreRead(t *testing.T) {
@@ -91,6 +93,19 @@ func TestWhichOpensAreRefused(t *testing.T) {
 				t.Errorf("refused: %t, want %t", got, tc.want)
 			}
 		})
+	}
+}
+
+func TestCallsThatThisKernelHasNotAreLeftOut(t *testing.T) {
+	t.Parallel()
+	const none = 5000
+	calls := available(map[int32]writes.Call{
+		none:             {Name: "one of another kernel", Late: true},
+		none + 1:         {Name: "one that every kernel has"},
+		unix.SYS_OPENAT2: {Name: "one that this kernel has", Late: true},
+	})
+	if _, left := calls[none]; left || len(calls) != 2 {
+		t.Errorf("these are left: %v", calls)
 	}
 }
 
