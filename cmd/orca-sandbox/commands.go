@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"syscall"
 
 	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/confine"
 	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/probe"
@@ -25,11 +26,13 @@ func setupCommand(arguments []string) int {
 	flags.StringVar(&options.Digest, "manifest-digest", "", "the `digest` that the manifest must have")
 	flags.StringVar(&options.Inputs, "inputs", "", "the `folder` with the files' content")
 	flags.StringVar(&options.Sealed, "sealed", "", "the `folder` in which the read-only tree is made")
+	flags.StringVar(&options.Work, "work", "", "the `folder` in memory in which nothing stays")
 	flags.StringVar(&options.Bin, "bin", "", "the `folder` in which this program is installed")
 	message := flags.String("termination-message", termination.DefaultPath, "the `file` for the result")
 	if !parse(flags, arguments) {
 		return exitUsage
 	}
+	syscall.Umask(0o022) // Git's modes are up to it.
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	result, exitCode := setUp(options, log)
 	if err := leave(*message, result); err != nil {
@@ -42,7 +45,7 @@ func setupCommand(arguments []string) int {
 // kernel has Landlock: the agent's container, which runs on it as well, could
 // not be believed.
 func setUp(options setup.Options, log *slog.Logger) (result manifest.SetupResult, exitCode int) {
-	err := setup.Run(context.Background(), options, log)
+	commits, err := setup.Run(context.Background(), options, log)
 	landlock := false
 	if err == nil {
 		landlock, err = confine.Landlock(nil)
@@ -51,7 +54,7 @@ func setUp(options setup.Options, log *slog.Logger) (result manifest.SetupResult
 		log.Error("setup failed", "error", err)
 		return setup.Result(err), 1
 	}
-	return manifest.SetupResult{Code: manifest.SetupPrepared, Landlock: landlock}, 0
+	return manifest.SetupResult{Code: manifest.SetupPrepared, Landlock: landlock, Commits: commits}, 0
 }
 
 // leave writes the result of setup for the operator.

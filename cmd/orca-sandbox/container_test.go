@@ -66,6 +66,10 @@ type containerOptions struct {
 	files []*os.File
 	// patience is how long its end may take, if more than usual.
 	patience time.Duration
+	// newPrivileges lets programs gain privileges.
+	newPrivileges bool
+	// bound are capabilities that the container may have after all.
+	bound []uintptr
 	// lost are the numbers of system calls that the kernel shall not have.
 	lost []uint32
 	// terminal is the container's terminal, if it has one.
@@ -94,7 +98,7 @@ func startContainer(t *testing.T, sandbox manifest.Sandbox, options containerOpt
 		Image: options.image, WritableImage: options.writableImage, Script: options.script,
 		SealedDirectories: options.sealed, Without: options.without, Mounts: options.mounts,
 		Digest: options.digest, Environment: options.environment,
-		Lost:       options.lost,
+		Lost: options.lost, Bound: options.bound, NewPrivileges: options.newPrivileges,
 		Privileged: os.Geteuid() == 0,
 	}
 	if spec.Environment == nil {
@@ -132,7 +136,7 @@ func (c *container) start(spec containerSpec, options containerOptions) {
 	c.command.ExtraFiles = options.files
 	if terminal := options.terminal; terminal != nil {
 		c.command.Stdin, c.command.Stdout, c.command.Stderr = terminal, terminal, terminal
-		c.command.SysProcAttr.Setsid, c.command.SysProcAttr.Setctty = true, true
+		c.command.SysProcAttr.Setctty = true
 	}
 	if err := c.command.Start(); err != nil {
 		c.t.Fatal(err)
@@ -145,13 +149,18 @@ func (c *container) start(spec containerSpec, options containerOptions) {
 }
 
 // namespaces are those of a container. A user who isn't root needs one more.
+// The session is the container's own, or what signals its process group would
+// signal other containers.
 func namespaces() *syscall.SysProcAttr {
-	attributes := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWIPC, Pdeathsig: syscall.SIGKILL}
+	attributes := &syscall.SysProcAttr{
+		Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWIPC,
+		Pdeathsig:  syscall.SIGKILL, Setsid: true,
+	}
 	if os.Geteuid() != 0 {
 		attributes.Cloneflags |= syscall.CLONE_NEWUSER
 		attributes.UidMappings = []syscall.SysProcIDMap{{ContainerID: sandboxUser, HostID: os.Geteuid(), Size: 1}}
 		attributes.GidMappings = []syscall.SysProcIDMap{{ContainerID: sandboxUser, HostID: os.Getegid(), Size: 1}}
-		attributes.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SYS_CHROOT}
+		attributes.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SYS_CHROOT, unix.CAP_SETPCAP}
 	}
 	return attributes
 }

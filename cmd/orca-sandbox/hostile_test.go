@@ -213,12 +213,12 @@ func TestTheSupervisorStandsUpToWhateverCallersDo(t *testing.T) {
 func TestWithoutItsSupervisorACallFailsAndDoesNotHang(t *testing.T) {
 	t.Parallel()
 	c := startSeparate(t)
-	call := c.startCall(nil, "sh", "-c", `echo ready; until [ -e /tmp/go ]; do sleep 0.01; done; cat /workspace/app/readme; echo x > /tmp/x; echo "code $?"`)
+	call := c.startCall(nil, "sh", "-c", `sh -c 'until [ -e /tmp/go ]; do sleep 0.01; done; cat /workspace/app/readme; echo x > /tmp/x; echo "code $?"' & echo ready; wait; echo "it runs on"`)
 	await(t, func() bool { return call.output.String() != "" }, call.errors.String)
 	c.enter("sh", "-c", `for p in /proc/[0-9]*; do
 		cat $p/cmdline 2>/dev/null | tr '\0' ' ' | grep -q "^orca-sandbox exec-back " && kill -KILL ${p#/proc/}; done; touch /tmp/go`)
-	if code := call.exitCode(t); code != 125 {
-		t.Errorf("exit code %d, want 125", code)
+	if code := call.exitCode(t); code != 137 || !strings.Contains(call.errors.String(), "orca-sandbox: the supervisor was killed, and the program with it\n") {
+		t.Errorf("exit code %d, want 137; errors %q", code, call.errors)
 	}
 	await(t, func() bool { return strings.Contains(call.output.String(), "code") }, call.errors.String)
 	if call.output.String() != "ready\nreadme\ncode 2\n" || !strings.Contains(call.errors.String(), "Function not implemented") {

@@ -18,9 +18,10 @@ import (
 )
 
 const usage = `Usage:
-  orca-sandbox setup --manifest=FILE --manifest-digest=DIGEST --inputs=DIR --sealed=DIR --bin=DIR
-      Install this program in --bin and make the read-only tree in --sealed.
-      --termination-message=FILE  where a failure is written (default /dev/termination-log)
+  orca-sandbox setup --manifest=FILE --manifest-digest=DIGEST --inputs=DIR --sealed=DIR --work=DIR --bin=DIR
+      Install this program in --bin, clone repositories and make the read-only tree
+      in --sealed. Nothing stays in --work, which is best in memory.
+      --termination-message=FILE  where the result is written (default /dev/termination-log)
   orca-sandbox run --manifest=FILE --manifest-digest=DIGEST
       As process 1 of the sandbox: start the agent and look after its processes.
   orca-sandbox exec [--manifest=FILE] [--manifest-digest=DIGEST] -- PROGRAM [ARGUMENT...]

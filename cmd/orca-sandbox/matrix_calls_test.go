@@ -24,20 +24,20 @@ const absent = -1
 // others are the arguments of a call that aren't the name in question.
 type others map[int]uintptr
 
-// kept is what arguments point to.
-var kept []any
+// pointedTo is what arguments point to.
+var pointedTo []any
 
 // pointer returns the address of something, which stays.
 func pointer[T any](to T) uintptr {
 	at := &to
-	kept = append(kept, at)
+	pointedTo = append(pointedTo, at)
 	return uintptr(unsafe.Pointer(at))
 }
 
 // text returns the address of a string as the kernel reads it.
 func text(s string) uintptr {
 	bytes := append([]byte(s), 0)
-	kept = append(kept, bytes)
+	pointedTo = append(pointedTo, bytes)
 	return uintptr(unsafe.Pointer(&bytes[0]))
 }
 

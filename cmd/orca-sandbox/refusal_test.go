@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/confine"
 	"github.com/orca-agent-engine/orca-operator/controllers/layout"
 	"github.com/orca-agent-engine/orca-operator/controllers/manifest"
 )
@@ -192,7 +191,7 @@ func TestARefusedWriteIsExplainedInOtherLanguages(t *testing.T) {
 		// The program under test is one; setup begins by installing itself.
 		c := inSealedTree(t, shell(`echo '{"directories":[],"timeoutSeconds":60}' > /tmp/m
 			cd /tmp; /orca/bin/orca-sandbox setup --manifest=/tmp/m --manifest-digest=sha256:$(printf '{"directories":[],"timeoutSeconds":60}\n' | sha256sum | cut -c 1-64) \
-			--inputs=/tmp --sealed=/tmp --bin=/workspace/app --termination-message=/workspace/app/readme; exit 0`), containerOptions{})
+			--inputs=/tmp --sealed=/tmp --work=/tmp --bin=/workspace/app --termination-message=/workspace/app/readme; exit 0`), containerOptions{})
 		c.wantEnd(0, exited(0))
 		if got := denials(t, c.errors.String()); len(got) == 0 || !strings.HasPrefix(got[0], "/workspace/app") {
 			t.Errorf("refused: %q; errors:\n%s", got, c.errors)
@@ -259,9 +258,7 @@ func TestWhatTheKernelDoesNotRefuseForThePolicyIsNotExplained(t *testing.T) {
 
 func TestLandlockRefusesWhatMountsLeaveWritable(t *testing.T) {
 	t.Parallel()
-	if available, err := confine.Landlock(nil); err != nil || !available {
-		t.Skipf("this kernel has no Landlock, so there is nothing to show: %v", err)
-	}
+	needsLandlock(t)
 	c := inSealedTree(t, shell(`echo forged > /dev/termination-log && echo written; exit 0`), containerOptions{})
 	c.wantEnd(0, exited(0))
 	c.wantDenials("/dev/termination-log")

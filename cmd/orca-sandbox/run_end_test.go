@@ -186,3 +186,22 @@ func TestASandboxWithoutAnAgentWaitsUntilItsEnd(t *testing.T) {
 		startContainer(t, sandbox, containerOptions{}).wantEnd(0, usedUp)
 	})
 }
+
+// The agent has the launcher's uid, and so can take the means away from it.
+func TestALauncherThatCantSayHowItEndedHasSaidThatTheAgentRan(t *testing.T) {
+	t.Parallel()
+	started := manifest.RunResult{Code: manifest.RunStarted}
+	for name, tc := range map[string]struct {
+		agent    string
+		exitCode int
+	}{
+		"it may write no more, and the agent fails":    {"prlimit --pid 1 --fsize=0:0; exit 3", 3},
+		"it may write no more, and the agent succeeds": {"prlimit --pid 1 --fsize=0:0; exit 0", 0},
+		"it is told of a fault that it did not commit": {"/bin/kill -q 0 -SEGV 1; sleep 60", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			startContainer(t, shell(tc.agent), containerOptions{}).wantEnd(tc.exitCode, started)
+		})
+	}
+}

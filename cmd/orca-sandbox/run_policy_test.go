@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/orca-agent-engine/orca-operator/controllers/layout"
 	"github.com/orca-agent-engine/orca-operator/controllers/manifest"
 )
@@ -162,6 +164,22 @@ func TestTheAgentIsNotExecutedWhereSomethingElseIsWritable(t *testing.T) {
 		"a file system in the place of the devices": {
 			containerOptions{mounts: []containerMount{memory("/dev/cache")}},
 			"/dev/cache", "is not part of the write policy",
+		},
+		"a disk": {
+			containerOptions{script: "mknod -m 666 /dev/xvdz b 7 0"},
+			"/dev/xvdz", "is a disk",
+		},
+		"a disk on a read-only mount": {
+			containerOptions{script: "mknod -m 666 /dev/disk b 7 0; mkdir /dev/x; touch /dev/x/d; mount --bind /dev/disk /dev/x/d; mount -o remount,bind,ro /dev/x/d; rm /dev/disk"},
+			"/dev/x/d", "is a disk",
+		},
+		"what a capability lets it, once a program gives it that": {
+			containerOptions{bound: []uintptr{unix.CAP_SYS_ADMIN}},
+			"/proc/self/status", "the container must drop ALL",
+		},
+		"what a privileged program lets it": {
+			containerOptions{newPrivileges: true},
+			"/proc/self/status", "the container must not have allowPrivilegeEscalation",
 		},
 		"nothing yet, but mounts that are made later appear": {
 			containerOptions{mounts: []containerMount{readOnly(memory("/opt/plugins"))}, script: "mount --make-shared /opt/plugins"},

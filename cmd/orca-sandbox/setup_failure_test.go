@@ -77,7 +77,7 @@ func TestSetupRefusesWhatClashes(t *testing.T) {
 		},
 		"the third of three differs": {
 			[]manifest.File{file("a", "/data/x"), file("a2", "/data/x"), file("b", "/data/x")},
-			manifest.SetupResult{Code: manifest.SetupMountConflict, Resource: "b", Cause: `a file is put at /data/x, where resource "a2" puts one with other content`},
+			manifest.SetupResult{Code: manifest.SetupMountConflict, Resource: "b", Cause: `a file is put at /data/x, where resource "a" puts one with other content`},
 		},
 		"one is the beginning of the other": {
 			[]manifest.File{file("a", "/data/x"), file("longer", "/data/x")},
@@ -97,15 +97,19 @@ func TestSetupRefusesWhatClashes(t *testing.T) {
 		},
 		"a path that isn't canonical": {
 			[]manifest.File{file("a", "/data/../x")},
-			manifest.SetupResult{Code: manifest.SetupInternal, Resource: "a", Cause: `the path "/data/../x" in the manifest must be absolute and in its shortest form`},
+			manifest.SetupResult{Code: manifest.SetupInternal, Resource: "a", Cause: `the path "/data/../x" in the manifest must not have '.' or '..' as a segment`},
 		},
 		"a path that isn't absolute": {
 			[]manifest.File{file("a", "data")},
-			manifest.SetupResult{Code: manifest.SetupInternal, Resource: "a", Cause: `the path "data" in the manifest must be absolute and in its shortest form`},
+			manifest.SetupResult{Code: manifest.SetupInternal, Resource: "a", Cause: `the path "data" in the manifest must be absolute`},
 		},
 		"an empty path": {
 			[]manifest.File{file("a", "")},
-			manifest.SetupResult{Code: manifest.SetupInternal, Resource: "a", Cause: `the path "" in the manifest must be absolute and in its shortest form`},
+			manifest.SetupResult{Code: manifest.SetupInternal, Resource: "a", Cause: `the path "" in the manifest must not be empty or '/'`},
+		},
+		"a path of the platform's": {
+			[]manifest.File{file("a", "/orca/0/x")},
+			manifest.SetupResult{Code: manifest.SetupInternal, Resource: "a", Cause: `the path "/orca/0/x" in the manifest must not be at or under '/orca'`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -20,8 +20,10 @@ import (
 
 // setupPod is what the setup container of a pod sees.
 type setupPod struct {
-	t                                       *testing.T
-	inputs, sealed, bin, message, manifests string
+	t                                             *testing.T
+	inputs, sealed, work, bin, message, manifests string
+	// commits are what setup shall tell of repositories.
+	commits map[string]string
 	// digest is the manifest's if empty.
 	digest string
 }
@@ -32,21 +34,26 @@ func newSetupPod(t *testing.T) *setupPod {
 	t.Helper()
 	folder := sharedFolder(t)
 	p := &setupPod{
-		t: t, inputs: filepath.Join(folder, "inputs"), sealed: filepath.Join(folder, "sealed"), bin: filepath.Join(folder, "bin"),
+		t: t, inputs: filepath.Join(folder, "inputs"), sealed: filepath.Join(folder, "sealed"), work: filepath.Join(folder, "work"), bin: filepath.Join(folder, "bin"),
 		message: filepath.Join(folder, "termination-log"), manifests: filepath.Join(folder, "setup.json"),
 	}
-	for _, volume := range []string{p.inputs, p.sealed, p.bin} {
-		p.must(os.Mkdir(volume, 0o755))
-	}
-	if os.Geteuid() == 0 {
-		for _, volume := range []string{p.sealed, p.bin} {
-			p.must(os.Chown(volume, 0, sandboxUser))
-			p.must(os.Chmod(volume, 0o777|fs.ModeSetgid))
-		}
+	p.must(os.Mkdir(p.inputs, 0o755))
+	for _, volume := range []string{p.sealed, p.work, p.bin} {
+		p.makeVolume(volume)
 	}
 	writeFile(t, p.message, nil, 0o666)
 	t.Cleanup(func() { _ = os.Chmod(p.bin, 0o755) })
 	return p
+}
+
+// makeVolume makes an empty volume.
+func (p *setupPod) makeVolume(folder string) {
+	p.t.Helper()
+	p.must(os.MkdirAll(folder, 0o755))
+	if os.Geteuid() == 0 {
+		p.must(os.Chown(folder, 0, sandboxUser))
+		p.must(os.Chmod(folder, 0o777|fs.ModeSetgid))
+	}
 }
 
 func (p *setupPod) must(err error) {
@@ -86,7 +93,7 @@ func (p *setupPod) run(document manifest.Setup) (log string, exitCode int) {
 	}
 	// No mode may depend on the umask.
 	command := exec.CommandContext(p.t.Context(), "sh", "-c", `umask 077; exec "$@"`, "sh", binary, "setup", "--manifest="+p.manifests, "--manifest-digest="+digest,
-		"--inputs="+p.inputs, "--sealed="+p.sealed, "--bin="+p.bin, "--termination-message="+p.message)
+		"--inputs="+p.inputs, "--sealed="+p.sealed, "--work="+p.work, "--bin="+p.bin, "--termination-message="+p.message)
 	if os.Geteuid() == 0 {
 		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: sandboxUser, Gid: sandboxUser}}
 	}
@@ -107,7 +114,7 @@ func (p *setupPod) wantSuccess(document manifest.Setup, want map[string]string) 
 	landlock, err := confine.Landlock(nil)
 	p.must(err)
 	result, err := manifest.DecodeResult[manifest.SetupResult](string(message))
-	if exitCode != 0 || err != nil || !cmp.Equal(result, manifest.SetupResult{Code: manifest.SetupPrepared, Landlock: landlock}) {
+	if exitCode != 0 || err != nil || !cmp.Equal(result, manifest.SetupResult{Code: manifest.SetupPrepared, Landlock: landlock, Commits: p.commits}) {
 		p.t.Fatalf("exit code %d, termination message %q, log:\n%s", exitCode, message, log)
 	}
 	want["/etc"] = "drwxr-xr-x"
@@ -137,27 +144,45 @@ func (p *setupPod) wantFailure(document manifest.Setup, want manifest.SetupResul
 // tree returns the mode and the content of everything in the sealed tree.
 func (p *setupPod) tree() map[string]string {
 	p.t.Helper()
+	return treeOf(p.t, p.sealed)
+}
+
+// treeOf returns the mode and the content of everything in a folder. Of what git
+// keeps for a repository it says only that it is there.
+func treeOf(t *testing.T, top string) map[string]string {
+	t.Helper()
 	found := map[string]string{}
-	p.must(filepath.WalkDir(p.sealed, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || path == p.sealed {
+	err := filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || path == top {
 			return err
 		}
-		info, err := entry.Info()
-		if err != nil {
-			return err
+		found[strings.TrimPrefix(path, top)], err = describe(path)
+		if _, missing := os.Stat(filepath.Join(path, "HEAD")); entry.Name() == ".git" && missing == nil {
+			return fs.SkipDir
 		}
-		text := info.Mode().String()
-		if info.Mode().IsRegular() {
-			content, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			text += " " + string(content)
-		}
-		found[strings.TrimPrefix(path, p.sealed)] = text
-		return nil
-	}))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	return found
+}
+
+func describe(path string) (string, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return "", err
+	}
+	switch info.Mode().Type() {
+	case 0:
+		content, err := os.ReadFile(path)
+		return info.Mode().String() + " " + string(content), err
+	case fs.ModeSymlink:
+		target, err := os.Readlink(path)
+		return "-> " + target, err
+	default:
+		return info.Mode().String(), nil
+	}
 }
 
 // file is a file resource whose source has the resource's name.

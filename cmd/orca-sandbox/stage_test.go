@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"syscall"
 	"unsafe"
 
@@ -28,6 +29,8 @@ const (
 	sandboxUser = 1000
 	// openFiles is the limit that a container sets, to see it arrive unchanged.
 	openFiles = 512
+	// pipeSize is what a container's streams hold, in bytes.
+	pipeSize = 1 << 20
 	// agentProgram is where the test binary is in a container.
 	agentProgram = "/opt/agent"
 )
@@ -38,9 +41,11 @@ type containerSpec struct {
 	Digest                                         string
 	Environment                                    []string
 	Image, Script                                  string
-	WritableImage                                  bool
+	WritableImage, NewPrivileges                   bool
 	SealedDirectories, Without                     []string
 	Mounts                                         []containerMount
+	// Bound are the capabilities that the container may have after all.
+	Bound []uintptr
 	// Lost are the numbers of system calls that the kernel shall not have.
 	Lost []uint32
 	// Privileged tells that the container is made by the host's root, who has to
@@ -144,8 +149,17 @@ func closeRoot(spec containerSpec) error {
 	return makeReadOnly(spec.Root, 0)
 }
 
+// changeRoot leaves the host's mounts behind. Without them the kernel lets the
+// sandbox's user make user namespaces, as it does in a real container.
 func changeRoot(spec containerSpec) error {
-	return errors.Join(syscall.Chroot(spec.Root), os.Chdir("/"))
+	if err := os.Chdir(spec.Root); err != nil {
+		return err
+	}
+	if err := unix.PivotRoot(".", "."); err != nil {
+		return fmt.Errorf("changing the root: %w", err)
+	}
+	// The old root lies over the new one.
+	return unix.Unmount(".", unix.MNT_DETACH)
 }
 
 func runScript(spec containerSpec) error {
@@ -171,14 +185,21 @@ func dropPrivileges(spec containerSpec) error {
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		return err
 	}
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return err
+	if !spec.NewPrivileges {
+		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+			return err
+		}
 	}
 	defer endWithParent()
-	if !spec.Privileged {
-		return unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+	if err := dropCapabilities(spec.Bound); err != nil {
+		return err
 	}
-	// As container runtimes do. What isn't a pipe may be the host's.
+	if !spec.Privileged {
+		var none [2]unix.CapUserData
+		return unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &none[0])
+	}
+	// As container runtimes do. What isn't a pipe may be the host's. A test that
+	// is slow to read must find every line: what doesn't fit is left out.
 	for stream := range 3 {
 		var status syscall.Stat_t
 		if err := syscall.Fstat(stream, &status); err != nil || status.Mode&syscall.S_IFMT != syscall.S_IFIFO {
@@ -187,8 +208,25 @@ func dropPrivileges(spec containerSpec) error {
 		if err := syscall.Fchown(stream, sandboxUser, sandboxUser); err != nil {
 			return err
 		}
+		if _, err := unix.FcntlInt(uintptr(stream), unix.F_SETPIPE_SZ, pipeSize); err != nil {
+			return err
+		}
 	}
 	return errors.Join(syscall.Setgroups(nil), syscall.Setgid(sandboxUser), syscall.Setuid(sandboxUser))
+}
+
+// dropCapabilities takes all of them, but for those to leave in the bounding
+// set.
+func dropCapabilities(left []uintptr) error {
+	for capability := range uintptr(unix.CAP_LAST_CAP + 1) {
+		if slices.Contains(left, capability) {
+			continue
+		}
+		if err := unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0); err != nil {
+			return fmt.Errorf("dropping capability %d: %w", capability, err)
+		}
+	}
+	return nil
 }
 
 // loseCalls makes the kernel one that doesn't have some system calls.

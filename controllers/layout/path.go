@@ -107,6 +107,9 @@ func SafeSegment(name string) error {
 // invisible reports control and format characters: a path that holds one
 // doesn't read as what it is.
 func invisible(r rune) bool {
+	if r < utf8.RuneSelf { // Nearly all are, and to look the others up takes longer.
+		return r < ' ' || r == '\x7f'
+	}
 	return unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r)
 }
 

@@ -108,7 +108,7 @@ func parseSCP(address string) (Remote, error) {
 		end = strings.IndexByte(rest, ']') + 1
 	}
 	colon := strings.IndexByte(rest[end:], ':')
-	if colon < 0 || strings.Contains(rest[:end+colon], "/") {
+	if colon < 0 || strings.ContainsAny(rest[:end+colon], "/@") {
 		return Remote{}, errForm
 	}
 	remote := Remote{Scheme: "ssh", User: user, Host: rest[:end+colon], Path: rest[end+colon+1:]}

@@ -45,6 +45,7 @@ func TestParseRemoteRefuses(t *testing.T) {
 		"F05 a token as the user":                 {"https://token@git.test/org/app.git", "must not hold a user or password"},
 		"a password for ssh":                      {"ssh://git:secret@git.test/app.git", "must not hold a user or password"},
 		"a password in the scp form":              {"git:secret@git.test:app.git", "must have the form"},
+		"a password before a second at sign":      {"git@secret@git.test:app.git", "must have the form"},
 		"F03 a query and a fragment":              {"https://github.com/org/app.git?x=1#main", "must not have a query or fragment"},
 		"an empty query":                          {"https://github.com/org/app.git?", "must not have a query or fragment"},
 		"F06 an option":                           {"--upload-pack=touch /tmp/x", "must not contain spaces"},

@@ -54,8 +54,12 @@ func File(fileID, filename, key, mountPath string) (string, error) {
 	if err := SafeSegment(name); err != nil {
 		return "", &FileError{Part: part, Value: name, Rule: err}
 	}
-	return Uploads + "/" + fileID + "/" + name, nil
+	return FileDirectory(fileID) + "/" + name, nil
 }
+
+// FileDirectory returns the directory of its own that a file appears in unless
+// its user asks for another path.
+func FileDirectory(fileID string) string { return Uploads + "/" + fileID }
 
 // MemoryStore returns the directory at which a memory store appears: its name
 // where that is a safe segment, else its id.

@@ -57,6 +57,11 @@ type File struct {
 	Source string `json:"source"`
 }
 
+// VolumeTree is the folder in a repository's own volume that holds its working
+// tree. The root of a volume belongs to root, and git refuses a tree of another
+// owner.
+const VolumeTree = "tree"
+
 // Repository is one repository resource.
 type Repository struct {
 	// Resource is its name in the session.
@@ -71,7 +76,7 @@ type Repository struct {
 	// Path is where the working tree appears in the sandbox.
 	Path string `json:"path"`
 	// Volume is the folder of the setup container that holds the repository's
-	// own volume; empty: it lies in the sealed tree.
+	// own volume, for its VolumeTree; empty: it lies in the sealed tree.
 	Volume string `json:"volume,omitempty"`
 	// Depth is how many commits of history to fetch; 0 for all.
 	Depth int32 `json:"depth,omitempty"`

@@ -46,6 +46,8 @@ const (
 	SetupRepositoryFailed SetupCode = "RepositoryFailed"
 	// SetupMountConflict: two contents clash at one path of the sealed tree.
 	SetupMountConflict SetupCode = "MountConflict"
+	// SetupOverlappingRoots: a resource overlaps what the agent may write.
+	SetupOverlappingRoots SetupCode = "OverlappingRoots"
 	// SetupTimeout: setup took longer than it may.
 	SetupTimeout SetupCode = "SetupTimeout"
 	// SetupInternal: the platform failed, not the session.
@@ -66,6 +68,10 @@ type RunResult struct {
 type RunCode string
 
 const (
+	// RunStarted: the write policy was verified, and the agent was about to be
+	// executed. It stands until the agent's end is known, and after that if the
+	// launcher could not say how.
+	RunStarted RunCode = "Started"
 	// RunAgentExited: the agent ran and ended by itself or by a signal.
 	RunAgentExited RunCode = "AgentExited"
 	// RunLifetimeExceeded: the agent ran until its lifetime was used up.

@@ -4,8 +4,7 @@
 package policy
 
 import (
-	"errors"
-	"fmt"
+	"iter"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -14,181 +13,114 @@ import (
 	"github.com/orca-agent-engine/orca-operator/controllers/settings"
 )
 
-type sessionRule func(*orcav1alpha1.OrcaSession, settings.Effective) Violations
-
-var sessionRules = []sessionRule{
-	filesWithinLimit,
-	commandPresent,
-	kindsSupported,
-	filePathsValid,
-	skillsReserved,
-	writableRootsApart,
-	filesAreNoDirectories,
-	filesDistinct,
+// sessionRules are what a session must keep. The first one that is broken gives
+// the session its reason.
+var sessionRules = []rule[*subject]{
+	{judge: filesWithinLimit, reason: orcav1alpha1.ReasonLimitExceeded},
+	{judge: storesWithinLimit, reason: orcav1alpha1.ReasonLimitExceeded},
+	{judge: repositoriesWithinLimit, reason: orcav1alpha1.ReasonLimitExceeded},
+	{judge: commandPresent, reason: orcav1alpha1.ReasonInvalidSpec},
+	{judge: noAgentInSeparateMode, reason: orcav1alpha1.ReasonInvalidSpec},
+	{judge: artifactsUnsupported, reason: orcav1alpha1.ReasonFileUnavailable},
+	{judge: addressesValid, reason: orcav1alpha1.ReasonInvalidSpec},
+	{judge: refsValid, reason: orcav1alpha1.ReasonInvalidSpec},
+	{judge: pathsValid, reason: orcav1alpha1.ReasonInvalidSpec},
+	{judge: skillsReserved, reason: orcav1alpha1.ReasonReservedRoot},
+	{judge: storesDistinct, reason: orcav1alpha1.ReasonDuplicateMountPath},
+	{judge: fixedRootsApart, reason: orcav1alpha1.ReasonOverlappingRoots},
+	{judge: writableRootsApart, reason: orcav1alpha1.ReasonOverlappingRoots},
+	{judge: writtenClaimsApart, reason: orcav1alpha1.ReasonOverlappingRoots},
+	{
+		judge: filesAreNoDirectories, reason: orcav1alpha1.ReasonMountConflict, stage: atStart,
+		warning: "the session will not start (MountConflict): a file where every sandbox has a directory:",
+	},
+	{
+		judge: filesDistinct, reason: orcav1alpha1.ReasonMountConflict, stage: atStart,
+		warning: "the session will not start (MountConflict): files on one path:",
+	},
+	{
+		judge: repositoriesDistinct, reason: orcav1alpha1.ReasonMountConflict, stage: atStart,
+		warning: "the session will not start (MountConflict): repositories in one directory:",
+	},
+	{
+		judge: storesUndisturbed, reason: orcav1alpha1.ReasonMountConflict, stage: atStart,
+		warning: "the session will not start (MountConflict): a resource inside a memory store:",
+	},
+	{
+		judge: readOnlyRootsApart, stage: never,
+		warning: "read-only paths overlap; if their contents clash, setup fails:",
+	},
+	{
+		judge: claimsOnce, stage: never,
+		warning: "memory stores, all ReadOnly, have one claim:",
+	},
+	{
+		judge: repositoriesKept, stage: never,
+		warning: "what is not pushed from a ReadWrite repository is lost when the session goes idle:",
+	},
 }
 
 // Session returns what keeps a session from starting.
-func Session(session *orcav1alpha1.OrcaSession, settings settings.Effective) Violations {
-	var out Violations
-	for _, rule := range sessionRules {
-		out = append(out, rule(session, settings)...)
+func Session(session *orcav1alpha1.OrcaSession, deployment settings.Effective) Violations {
+	return refusals(sessionRules, atStart, newSubject(session, deployment))
+}
+
+// SessionAdmission returns what keeps a session from being stored, and warnings
+// about the rest, each of at most 256 bytes. All that it refuses Session refuses
+// too.
+func SessionAdmission(session *orcav1alpha1.OrcaSession, deployment settings.Effective) (Violations, []string) {
+	subject := newSubject(session, deployment)
+	return refusals(sessionRules, atAdmission, subject), warnings(sessionRules, subject)
+}
+
+// subject is what the rules for sessions judge.
+type subject struct {
+	spec       *orcav1alpha1.OrcaSessionSpec
+	deployment settings.Effective
+	// places are where the resources land, in their order.
+	places []place
+	// overlaps are the resources that lie in others.
+	overlaps []overlap
+	// fixed are the paths that the agent can write whatever the session is given.
+	fixed []string
+}
+
+func newSubject(session *orcav1alpha1.OrcaSession, deployment settings.Effective) *subject {
+	s := &subject{
+		spec: &session.Spec, deployment: deployment,
+		places: make([]place, 0, len(session.Spec.Resources)),
+		fixed:  layout.WritableRoots(sharedMemory(deployment)),
 	}
-	return out
-}
-
-func filesWithinLimit(session *orcav1alpha1.OrcaSession, settings settings.Effective) Violations {
-	limit, count := int(settings.Limits.Files), 0
-	for _, resource := range session.Spec.Resources {
-		if resource.Kind() == orcav1alpha1.ResourceKindFile {
-			count++
-		}
+	for i := range session.Spec.Resources {
+		s.places = append(s.places, newPlace(i, &session.Spec.Resources[i], deployment.Setup.AllowHTTP))
 	}
-	if count <= limit {
-		return nil
-	}
-	cause := field.TooMany(field.NewPath("spec", "resources"), count, limit)
-	cause.Detail = fmt.Sprintf("must have at most %d files", limit)
-	return Violations{{Reason: orcav1alpha1.ReasonLimitExceeded, Cause: cause}}
+	s.overlaps = findOverlaps(s.places)
+	return s
 }
 
-func commandPresent(session *orcav1alpha1.OrcaSession, deployment settings.Effective) Violations {
-	if len(session.Spec.Command)+len(deployment.Sandbox.Command) > 0 || deployment.Mode != settings.ModeColocated {
-		return nil
-	}
-	return Violations{{
-		Reason: orcav1alpha1.ReasonInvalidSpec,
-		Cause:  field.Required(field.NewPath("spec", "command"), "the deployment has no command of its own"),
-	}}
+// sharedMemory reports whether a sandbox has /dev/shm to write to.
+func sharedMemory(deployment settings.Effective) bool {
+	return !deployment.Sandbox.SharedMemory.IsZero()
 }
 
-// kindsSupported refuses, rather than ignores, what no sandbox gives yet.
-func kindsSupported(session *orcav1alpha1.OrcaSession, _ settings.Effective) Violations {
-	var out Violations
-	for i, resource := range session.Spec.Resources {
-		path := resourcePath(i)
-		refuse := func(path *field.Path, reason, kind string) {
-			cause := field.Forbidden(path, kind+" are not supported by this version")
-			out = append(out, Violation{Reason: reason, Resource: resource.Name, Cause: cause})
-		}
-		switch {
-		case resource.Kind() == orcav1alpha1.ResourceKindGitRepository:
-			refuse(path.Child("gitRepository"), orcav1alpha1.ReasonRepositoryFailed, "repositories")
-		case resource.Kind() == orcav1alpha1.ResourceKindMemoryStore:
-			refuse(path.Child("memoryStore"), orcav1alpha1.ReasonMemoryStoreUnavailable, "memory stores")
-		case resource.File.Source.Artifact != nil:
-			refuse(path.Child("file", "source", "artifact"), orcav1alpha1.ReasonFileUnavailable, "files from the artifact store")
-		}
-	}
-	return out
-}
-
-// placed is a file resource whose path is known, or why it has none.
-type placed struct {
-	resource string
-	// at is the file's field, from what its path comes from.
-	at, from *field.Path
-	path     string
-	err      error
-}
-
-// placeFiles derives the path of every file that has a source of a supported
-// kind.
-func placeFiles(session *orcav1alpha1.OrcaSession) []placed {
-	var out []placed
-	for i, resource := range session.Spec.Resources {
-		file := resource.File
-		if file.Source.ConfigMapKeyRef.Key == "" {
-			continue
-		}
-		at := resourcePath(i).Child("file")
-		from := at
-		if file.MountPath != "" {
-			from = at.Child("mountPath")
-		}
-		path, err := layout.File(file.FileID, file.Filename, file.Source.ConfigMapKeyRef.Key, file.MountPath)
-		out = append(out, placed{resource: resource.Name, at: at, from: from, path: path, err: err})
-	}
-	return out
-}
-
-func filePathsValid(session *orcav1alpha1.OrcaSession, _ settings.Effective) Violations {
-	return filter(placeFiles(session), orcav1alpha1.ReasonInvalidSpec, func(p placed) *field.Error {
-		broken, is := errors.AsType[*layout.FileError](p.err)
-		if !is {
-			return nil
-		}
-		return field.Invalid(partPath(p.at, broken.Part), broken.Value, broken.Rule.Error())
-	})
-}
-
-// partPath returns where a session says a part of a file.
-func partPath(file *field.Path, part layout.FilePart) *field.Path {
-	if part == layout.Key {
-		return file.Child("source", "configMapKeyRef", "key")
-	}
-	return file.Child(string(part))
-}
-
-func skillsReserved(session *orcav1alpha1.OrcaSession, _ settings.Effective) Violations {
-	return filter(placeFiles(session), orcav1alpha1.ReasonReservedRoot, func(p placed) *field.Error {
-		if p.err != nil || !layout.Overlap(p.path, layout.Skills) {
-			return nil
-		}
-		return field.Invalid(p.from, p.path, "must not overlap '"+layout.Skills+"', which is reserved")
-	})
-}
-
-func writableRootsApart(session *orcav1alpha1.OrcaSession, settings settings.Effective) Violations {
-	roots := layout.WritableRoots(!settings.Sandbox.SharedMemory.IsZero())
-	return filter(placeFiles(session), orcav1alpha1.ReasonOverlappingRoots, func(p placed) *field.Error {
-		for _, root := range roots {
-			if p.err == nil && layout.Overlap(p.path, root) {
-				return field.Invalid(p.from, p.path, "must not overlap '"+root+"', which is writable")
+// of returns the resources of a kind.
+func (s *subject) of(kind orcav1alpha1.ResourceKind) iter.Seq[*place] {
+	return func(yield func(*place) bool) {
+		for i := range s.places {
+			if s.places[i].kind == kind && !yield(&s.places[i]) {
+				return
 			}
 		}
-		return nil
-	})
+	}
 }
 
-// filesAreNoDirectories refuses files where every sandbox has a directory: setup
-// could not make both.
-func filesAreNoDirectories(session *orcav1alpha1.OrcaSession, settings settings.Effective) Violations {
-	directories := layout.SealedDirectories(!settings.Sandbox.SharedMemory.IsZero())
-	return filter(placeFiles(session), orcav1alpha1.ReasonMountConflict, func(p placed) *field.Error {
-		for _, directory := range directories {
-			if p.err == nil && layout.Contains(p.path, directory) {
-				return field.Invalid(p.from, p.path, "must not be at or above '"+directory+"', which is a directory")
-			}
-		}
-		return nil
-	})
-}
-
-func filesDistinct(session *orcav1alpha1.OrcaSession, _ settings.Effective) Violations {
-	first := map[string]string{}
-	return filter(placeFiles(session), orcav1alpha1.ReasonMountConflict, func(p placed) *field.Error {
-		if p.err != nil {
-			return nil
-		}
-		if other, taken := first[p.path]; taken {
-			return field.Invalid(p.from, p.path, fmt.Sprintf("must not have the path of resource '%s'", other))
-		}
-		first[p.path] = p.resource
-		return nil
-	})
-}
-
-// filter returns a violation for each file that a rule has a cause against.
-func filter(files []placed, reason string, rule func(placed) *field.Error) Violations {
-	var out Violations
-	for _, file := range files {
-		if cause := rule(file); cause != nil {
-			out = append(out, Violation{Reason: reason, Resource: file.resource, Cause: cause})
+// each returns a finding for every resource that a rule has a cause against.
+func (s *subject) each(judge func(*place) *field.Error) []finding {
+	var out []finding
+	for i := range s.places {
+		if cause := judge(&s.places[i]); cause != nil {
+			out = append(out, finding{resource: s.places[i].Name, cause: cause})
 		}
 	}
 	return out
-}
-
-func resourcePath(i int) *field.Path {
-	return field.NewPath("spec", "resources").Index(i)
 }

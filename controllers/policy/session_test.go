@@ -19,7 +19,7 @@ import (
 
 // effective returns what holds in a namespace of a deployment with the given
 // lines in its settings file.
-func effective(t *testing.T, lines string) settings.Effective {
+func effective(t testing.TB, lines string) settings.Effective {
 	t.Helper()
 	return orcatesting.SettingsWithoutCommand(t, lines).ForNamespace("default")
 }
@@ -237,31 +237,16 @@ func TestSessionFileNames(t *testing.T) {
 	}
 }
 
-func TestSessionWithResourcesThatNoSandboxHasYet(t *testing.T) {
-	artifact := orcav1alpha1.SessionResource{Name: "a", File: orcav1alpha1.FileResource{
+func TestFilesOfTheArtifactStoreAreRefused(t *testing.T) {
+	resource := orcav1alpha1.SessionResource{Name: "a", File: orcav1alpha1.FileResource{
 		FileID: "file_a", Source: orcav1alpha1.FileSource{Artifact: &orcav1alpha1.ArtifactSource{}},
 	}}
-	store := orcav1alpha1.SessionResource{Name: "a", MemoryStore: orcav1alpha1.MemoryStoreResource{
-		StoreID: "mem_a",
-		Source: orcav1alpha1.MemoryStoreSource{
-			PersistentVolumeClaim: orcav1alpha1.ClaimReference{ClaimName: "notes"},
-		},
-	}}
-	repository := orcav1alpha1.SessionResource{Name: "a", GitRepository: orcav1alpha1.GitRepositoryResource{URL: "https://git.test/a"}}
-	cases := map[string]struct {
-		resource orcav1alpha1.SessionResource
-		want     summary
-	}{
-		"a file of the artifact store": {artifact, summary{"FileUnavailable", "a", "spec.resources[0].file.source.artifact"}},
-		"a memory store":               {store, summary{"MemoryStoreUnavailable", "a", "spec.resources[0].memoryStore"}},
-		"a repository":                 {repository, summary{"RepositoryFailed", "a", "spec.resources[0].gitRepository"}},
+	want := []summary{{"FileUnavailable", "a", "spec.resources[0].file.source.artifact"}}
+	if diff := cmp.Diff(want, summaries(policy.Session(session(resource), effective(t, "")))); diff != "" {
+		t.Errorf("violations (-want +got):\n%s", diff)
 	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			got := policy.Session(session(tc.resource), effective(t, ""))
-			if diff := cmp.Diff([]summary{tc.want}, summaries(got)); diff != "" {
-				t.Errorf("violations (-want +got):\n%s", diff)
-			}
-		})
+	refused, _ := policy.SessionAdmission(session(resource), effective(t, ""))
+	if diff := cmp.Diff(want, summaries(refused)); diff != "" {
+		t.Errorf("violations at admission (-want +got):\n%s", diff)
 	}
 }

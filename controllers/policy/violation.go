@@ -51,6 +51,35 @@ func (v Violations) Message(limit int) string {
 	return message + more(rest)
 }
 
+// Causes returns the violations as an answer of the API server has them: at most
+// 16, of which the last then says how many more there are. Each names its
+// resource and its reason.
+func (v Violations) Causes() field.ErrorList {
+	told := v
+	if len(v) > maxCauses {
+		told = v[:maxCauses-1]
+	}
+	out := make(field.ErrorList, 0, len(told)+1)
+	for _, violation := range told {
+		out = append(out, violation.answer())
+	}
+	if rest := len(v) - len(told); rest > 0 {
+		out = append(out, field.Invalid(field.NewPath("spec"), field.OmitValueType{}, fmt.Sprintf("and %d more", rest)))
+	}
+	return out
+}
+
+// answer returns a violation as one cause of an answer, which has no other place
+// for the resource and the reason.
+func (v Violation) answer() *field.Error {
+	cause := v.bounded()
+	if v.Resource != "" {
+		cause.Detail = fmt.Sprintf("resource %q: %s", v.Resource, cause.Detail)
+	}
+	cause.Detail += " (" + v.Reason + ")"
+	return &cause
+}
+
 // more returns the end of a message that leaves out so many causes.
 func more(count int) string {
 	if count == 0 {
@@ -59,11 +88,17 @@ func more(count int) string {
 	return fmt.Sprintf("; and %d more", count)
 }
 
-func (v Violation) message() string {
+// bounded returns the cause with no more of the value than is shown.
+func (v Violation) bounded() field.Error {
 	cause := *v.Cause
 	if value, is := cause.BadValue.(string); is {
 		cause.BadValue = truncate(value, maxValue)
 	}
+	return cause
+}
+
+func (v Violation) message() string {
+	cause := v.bounded()
 	if v.Resource == "" {
 		return cause.Error()
 	}

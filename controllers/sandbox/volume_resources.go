@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	orcav1alpha1 "github.com/orca-agent-engine/orca-operator/api/v1alpha1"
+	"github.com/orca-agent-engine/orca-operator/controllers/manifest"
 )
 
 // What the volumes of resources are called by. A hash follows: names of objects
@@ -26,11 +27,6 @@ const (
 	repositoriesDir = "/orca/repositories"
 	credentialsDir  = "/orca/credentials"
 )
-
-// repositoryTree is the folder of a ReadWrite repository's volume that holds
-// the working tree. The root of a volume belongs to root, and git refuses a
-// tree of another owner.
-const repositoryTree = "tree"
 
 func hashed(prefix, name string) string {
 	sum := sha256.Sum256([]byte(name))
@@ -108,7 +104,7 @@ func resourceMounts(p *plan) []corev1.VolumeMount {
 	for _, repository := range p.repositories {
 		if repository.spec.Access == orcav1alpha1.AccessReadWrite {
 			mount := writable(hashed(volumeRepository, repository.name), repository.path)
-			mount.SubPath = repositoryTree
+			mount.SubPath = manifest.VolumeTree
 			out = append(out, mount)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 // The launcher's results.
 const (
 	agentExited     = `{"code":"AgentExited","exitCode":0}`
+	started         = `{"code":"Started"}`
 	policyFailed    = `{"code":"PolicyUnverified","path":"/opt"}`
 	commandNotFound = `{"code":"CommandNotFound","path":"agent"}`
 )
@@ -70,9 +71,15 @@ func TestWhenAnAgentEndsBeforeItWasSeenRunning(t *testing.T) {
 	runPlays(t, map[string]play{
 		"it exits with 0":                             {ends("Completed", 0, agentExited), completed()},
 		"it exits with 3":                             {ends("Error", 3, `{"code":"AgentExited","exitCode":3}`), endsBadly("agent_failed", "AgentFailed")},
-		"it is out of memory":                         {ends("OOMKilled", 137, ""), endsBadly("agent_failed", "OutOfMemory")},
+		"it is out of memory":                         {ends("OOMKilled", 137, started), endsBadly("agent_failed", "OutOfMemory")},
+		"the launcher was, before it had verified":    {ends("OOMKilled", 137, ""), unverified},
+		"the launcher can't say how":                  {ends("Error", 2, started), endsBadly("agent_failed", "AgentFailed")},
+		"the launcher can't say how it succeeded":     {ends("Completed", 0, started), completed()},
 		"only a child was, and nothing else is known": {ends("OOMKilled", 1, ""), unverified},
 		"it was stopped":                              {ends("Error", 143, `{"code":"Stopped"}`), lost()},
+		"it was stopped and then killed":              {ends("Error", 137, `{"code":"Stopped"}`), lost()},
+		"it was stopped and said nothing":             {ends("Completed", 0, `{"code":"Stopped"}`), lost()},
+		"it asks to be stopped and exits with 1":      {ends("Error", 1, `{"code":"Stopped"}`), endsBadly("agent_failed", "AgentFailed")},
 		"its program is not there":                    {ends("Error", 127, commandNotFound), invalid},
 		"its program is no program": {
 			ends("Error", 126, `{"code":"CommandNotExecutable","path":"/etc/passwd"}`), invalid,

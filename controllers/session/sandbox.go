@@ -127,6 +127,8 @@ func setupFailure(end *corev1.ContainerStateTerminated) (reason, message string)
 		return orcav1alpha1.ReasonFileUnavailable, result.Cause
 	case manifest.SetupMountConflict:
 		return orcav1alpha1.ReasonMountConflict, result.Cause
+	case manifest.SetupOverlappingRoots:
+		return orcav1alpha1.ReasonOverlappingRoots, result.Cause
 	case manifest.SetupTimeout:
 		return orcav1alpha1.ReasonSetupTimeout, result.Cause
 	default:
@@ -144,6 +146,8 @@ const (
 	reasonStartError = "StartError"
 	// exitKilled is the exit code of a process that SIGKILL ended.
 	exitKilled = 137
+	// exitTerminated is that of one that SIGTERM ended.
+	exitTerminated = 143
 
 	messageLifetime = "the agent ran for as long as the deployment lets it"
 )
@@ -163,9 +167,6 @@ func (j *judgement) judgeEnd(pod *corev1.Pod, end *corev1.ContainerStateTerminat
 func (j *judgement) judgeQuickEnd(pod *corev1.Pod, end *corev1.ContainerStateTerminated) {
 	result, err := manifest.DecodeResult[manifest.RunResult](end.Message)
 	switch {
-	case end.Reason == reasonOOMKilled && end.ExitCode == exitKilled:
-		j.prepared(pod)
-		j.endAgent(end)
 	case unmountable(end) != "":
 		j.failSetup(orcav1alpha1.ReasonMountConflict,
 			fmt.Sprintf("the sandbox's image has something at %q that keeps the runtime from mounting there", unmountable(end)))
@@ -179,17 +180,30 @@ func (j *judgement) judgeQuickEnd(pod *corev1.Pod, end *corev1.ContainerStateTer
 
 func (j *judgement) judgeResult(pod *corev1.Pod, end *corev1.ContainerStateTerminated, result manifest.RunResult) {
 	switch result.Code {
-	case manifest.RunAgentExited, manifest.RunLifetimeExceeded:
+	case manifest.RunStarted, manifest.RunAgentExited, manifest.RunLifetimeExceeded:
 		j.prepared(pod)
 		j.endAgent(end)
 	case manifest.RunStopped:
-		j.lose(pod, "the sandbox was stopped from outside")
+		j.judgeStop(pod, end)
 	case manifest.RunCommandNotFound:
 		j.failSetup(orcav1alpha1.ReasonInvalidSpec, fmt.Sprintf("command: %q was not found in the sandbox's image", result.Path))
 	case manifest.RunCommandNotExecutable:
 		j.failSetup(orcav1alpha1.ReasonInvalidSpec, fmt.Sprintf("command: %q can't be executed in the sandbox's image", result.Path))
 	default:
 		j.failSetup(orcav1alpha1.ReasonWritePolicyUnverified, fmt.Sprintf("the write policy could not be established: %q", result.Path))
+	}
+}
+
+// judgeStop is about an agent that was asked to stop. Whoever asked may have
+// been the agent: where it ended in another way than a stop ends a program,
+// that is how it ended.
+func (j *judgement) judgeStop(pod *corev1.Pod, end *corev1.ContainerStateTerminated) {
+	switch end.ExitCode {
+	case 0, exitKilled, exitTerminated:
+		j.lose(pod, "the sandbox was stopped from outside")
+	default:
+		j.prepared(pod)
+		j.endAgent(end)
 	}
 }
 

@@ -22,6 +22,7 @@ func TestWhenSetupFails(t *testing.T) {
 	unverified := setupFails("WritePolicyUnverified")
 	runPlays(t, map[string]play{
 		"two contents clash":                       {fails("Error", 1, `{"code":"MountConflict","resource":"table","cause":"it is a directory"}`), setupFails("MountConflict")},
+		"the agent could write what is sealed":     {fails("Error", 1, `{"code":"OverlappingRoots","resource":"table","cause":"x"}`), setupFails("OverlappingRoots")},
 		"it took too long":                         {fails("Error", 1, `{"code":"SetupTimeout","cause":"after 10m"}`), setupFails("SetupTimeout")},
 		"it ran out of memory":                     {fails("OOMKilled", 137, ""), setupFails("SetupOutOfMemory")},
 		"the platform failed":                      {fails("Error", 1, `{"code":"Internal","cause":"no space left on device"}`), unverified},

@@ -98,21 +98,20 @@ func TestBeforeTheFirstSandbox(t *testing.T) {
 			},
 			want: setupFails("FileUnavailable"),
 		},
-		"there is a repository": {
+		"a repository's address holds a password": {
 			before: func(s *scene) {
 				s.session.Spec.Resources[0] = orcav1alpha1.SessionResource{
-					Name: "app", GitRepository: orcav1alpha1.GitRepositoryResource{URL: "https://git.test/app"},
+					Name: "app", GitRepository: orcav1alpha1.GitRepositoryResource{URL: "https://bot:secret@git.test/app"},
 				}
 			},
-			want: setupFails("RepositoryFailed"),
+			want: setupFails("InvalidSpec"),
 		},
-		"there is a memory store": {
+		"two memory stores have one path": {
 			before: func(s *scene) {
-				s.session.Spec.Resources[0] = orcav1alpha1.SessionResource{
-					Name: "notes", MemoryStore: orcav1alpha1.MemoryStoreResource{StoreID: "mem"},
-				}
+				store := orcav1alpha1.MemoryStoreResource{StoreID: "mem"}
+				s.session.Spec.Resources = []orcav1alpha1.SessionResource{{Name: "a", MemoryStore: store}, {Name: "b", MemoryStore: store}}
 			},
-			want: setupFails("MemoryStoreUnavailable"),
+			want: setupFails("DuplicateMountPath"),
 		},
 		"there is no command": {
 			before: func(s *scene) { s.settings.Sandbox.Command = nil },

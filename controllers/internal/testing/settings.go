@@ -26,7 +26,7 @@ func Settings(t *testing.T, lines string) *settings.Settings {
 
 // SettingsWithoutCommand returns a deployment's settings: those that have no
 // default, and the given lines of a settings file.
-func SettingsWithoutCommand(t *testing.T, lines string) *settings.Settings {
+func SettingsWithoutCommand(t testing.TB, lines string) *settings.Settings {
 	t.Helper()
 	parsed, err := settings.Parse("settings.yaml", []byte(settingsFile+lines))
 	if err != nil {

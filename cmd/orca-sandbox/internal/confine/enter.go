@@ -78,7 +78,7 @@ func confine(roots []string) (report, int, error) {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return report{}, noListener, fmt.Errorf("setting no_new_privs: %w", err)
 	}
-	landlocked, err := enterDomain(roots)
+	landlocked, err := EnterDomain(roots)
 	if err != nil {
 		return report{}, noListener, err
 	}

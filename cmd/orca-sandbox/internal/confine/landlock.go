@@ -54,9 +54,10 @@ func Landlock(roots []string) (bool, error) {
 	return true, unix.Close(fd)
 }
 
-// enterDomain puts the calling thread into a Landlock domain. It reports
-// whether the kernel has Landlock.
-func enterDomain(roots []string) (bool, error) {
+// EnterDomain puts the calling thread, which must have no_new_privs, into a
+// Landlock domain that lets it write to the roots. It reports whether the
+// kernel has Landlock.
+func EnterDomain(roots []string) (bool, error) {
 	fd, err := ruleset(roots)
 	if err != nil || fd == noRuleset {
 		return false, err

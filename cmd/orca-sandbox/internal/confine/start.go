@@ -101,7 +101,8 @@ func Start(plan Plan) (Process, error) {
 // It shares the launcher's session and process group: with a terminal the
 // program is in the foreground from the start, so that a shell finds job
 // control working. Its environment is empty, because what is meant for the
-// program could change how the child itself works.
+// program could change how the child itself works. It doesn't outlive the
+// launcher, which it couldn't write a file without.
 func fork(plan Plan, conversation int) (int, error) {
 	file, err := planFile(plan)
 	if err != nil {
@@ -111,6 +112,7 @@ func fork(plan Plan, conversation int) (int, error) {
 	pid, err := syscall.ForkExec("/proc/self/exe", []string{"orca-sandbox", Subcommand}, &syscall.ProcAttr{
 		Env:   []string{},
 		Files: []uintptr{0, 1, 2, file.Fd(), uintptr(conversation)},
+		Sys:   &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
 	})
 	if err != nil {
 		return 0, fmt.Errorf("starting the launcher's child: %w", err)

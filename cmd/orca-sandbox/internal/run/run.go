@@ -52,7 +52,7 @@ func Main(options Options) int {
 		return launch.ExitUnverified
 	}
 	children := &launch.Children{Ended: received.Children}
-	end, err := live(options, received, children)
+	end, err := live(options, message, received, children)
 	if err != nil {
 		complain(err)
 	}
@@ -65,7 +65,7 @@ func Main(options Options) int {
 
 // live starts the agent and returns how it ended. With an error, the agent
 // was never executed.
-func live(options Options, received signals.Received, children *launch.Children) (outcome, error) {
+func live(options Options, message *termination.Message, received signals.Received, children *launch.Children) (outcome, error) {
 	if err := conceal(); err != nil {
 		return unverified(""), err
 	}
@@ -79,12 +79,19 @@ func live(options Options, received signals.Received, children *launch.Children)
 	if failed := verify.Check(sandbox.WritableRoots); failed != nil {
 		return unverified(failed.Path), failed
 	}
+	if failed := verify.Fresh(layout.Tmp); failed != nil {
+		return unverified(failed.Path), failed
+	}
 	if err := launch.MakeHome(layout.Home); err != nil {
 		return unverified(layout.Home), err
 	}
 	policy, err := launch.NewPolicy(sandbox.WritableRoots)
 	if err != nil {
 		return unverified(""), err
+	}
+	// Whatever becomes of the launcher from here on, the policy was verified.
+	if err := termination.Write(message, manifest.RunResult{Code: manifest.RunStarted}); err != nil {
+		return unverified(termination.DefaultPath), err
 	}
 	return lookAfter(sandbox, policy, received, children)
 }

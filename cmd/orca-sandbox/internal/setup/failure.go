@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/sealed"
 	"github.com/orca-agent-engine/orca-operator/controllers/manifest"
 )
 
@@ -24,11 +25,14 @@ func Result(err error) manifest.SetupResult {
 	return manifest.SetupResult{Code: manifest.SetupInternal, Cause: err.Error()}
 }
 
-// internal is an error of the platform that came up at one resource. A failure
-// stays what it is.
+// internal is an error of the platform that came up at one resource. A conflict
+// and a failure stay what they are.
 func internal(resource string, err error) error {
 	if failed, ok := errors.AsType[*failure](err); ok {
 		return failed
+	}
+	if clash, ok := errors.AsType[*sealed.Conflict](err); ok {
+		return conflict(clash.Resource, clash.Cause)
 	}
 	return &failure{manifest.SetupResult{Code: manifest.SetupInternal, Resource: resource, Cause: err.Error()}}
 }
@@ -38,10 +42,15 @@ func timedOut(limit time.Duration) error {
 	return &failure{manifest.SetupResult{Code: manifest.SetupTimeout, Cause: cause}}
 }
 
-// conflict says that a resource's file can't be at its path.
-func conflict(file manifest.File, reason string) error {
-	cause := fmt.Sprintf("a file is put at %s, %s", file.Path, reason)
-	return &failure{manifest.SetupResult{Code: manifest.SetupMountConflict, Resource: file.Resource, Cause: cause}}
+// conflict says that a resource can't be at its path, because of something else
+// that the cause names.
+func conflict(resource, cause string) error {
+	return &failure{manifest.SetupResult{Code: manifest.SetupMountConflict, Resource: resource, Cause: cause}}
+}
+
+// overlapping says that a resource and a path that the agent may write overlap.
+func overlapping(resource, cause string) error {
+	return &failure{manifest.SetupResult{Code: manifest.SetupOverlappingRoots, Resource: resource, Cause: cause}}
 }
 
 // unavailable names one file whose source isn't there and says how many more

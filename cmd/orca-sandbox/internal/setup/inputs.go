@@ -4,9 +4,7 @@
 package setup
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -77,21 +75,6 @@ func (in *inputs) copyTo(ctx context.Context, target io.Writer, file manifest.Fi
 		return size, internal(file.Resource, fmt.Errorf("copying the source: %w", err))
 	}
 	return size, nil
-}
-
-// requireSame refuses two files of one path that differ.
-func (in *inputs) requireSame(ctx context.Context, a, b manifest.File) error {
-	first, second := sha256.New(), sha256.New()
-	if _, err := in.copyTo(ctx, first, a); err != nil {
-		return err
-	}
-	if _, err := in.copyTo(ctx, second, b); err != nil {
-		return err
-	}
-	if !bytes.Equal(first.Sum(nil), second.Sum(nil)) {
-		return conflict(b, fmt.Sprintf("where resource %q puts one with other content", a.Resource))
-	}
-	return nil
 }
 
 // bounded is a reader that ends with its context.

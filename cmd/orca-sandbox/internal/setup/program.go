@@ -54,7 +54,7 @@ func writeDraft(root *os.Root) error {
 	if err := root.Remove(programDraft); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	draft, err := createFile(root, programDraft, programMode)
+	draft, err := root.OpenFile(programDraft, os.O_WRONLY|os.O_CREATE|os.O_EXCL, programMode)
 	if err != nil {
 		return err
 	}
@@ -72,6 +72,9 @@ func copyProgram(draft *os.File) error {
 	}
 	defer source.Close()
 	if _, err := io.Copy(draft, source); err != nil {
+		return err
+	}
+	if err := draft.Chmod(programMode); err != nil { // The umask has changed it.
 		return err
 	}
 	return draft.Sync()

@@ -2,18 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package setup prepares what the agent's container mounts: it installs this
-// program and makes the sealed tree, which holds everything of the sandbox
-// that is read-only. It can run again over whatever an earlier run left.
+// program, clones repositories, and makes the sealed tree, which holds
+// everything of the sandbox that is read-only. It can run again over whatever an
+// earlier run left.
 package setup
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"time"
 
+	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/sealed"
 	"github.com/orca-agent-engine/orca-operator/controllers/manifest"
 )
 
@@ -27,74 +28,61 @@ type Options struct {
 	Inputs string
 	// Sealed is the folder in which the tree is made.
 	Sealed string
+	// Work is an empty folder in memory, for what cloning needs besides. It is
+	// looked at only if there are repositories.
+	Work string
 	// Bin is the folder in which this program is installed.
 	Bin string
 }
 
-// Run does all of it. Result says what its error means for the session.
-func Run(ctx context.Context, options Options, log *slog.Logger) error {
+// Run does all of it and returns the commits that were checked out, by resource.
+// Result says what its error means for the session. The manifest's time limit
+// is for the whole: when it is over that is SetupTimeout, unless a repository
+// was why.
+func Run(ctx context.Context, options Options, log *slog.Logger) (commits map[string]string, err error) {
 	document, err := readManifest(options)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	limit := time.Duration(document.TimeoutSeconds) * time.Second
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, timedOut(limit))
 	defer cancel()
 
 	if err := installProgram(options.Bin); err != nil {
-		return err
+		return nil, err
 	}
 	log.Info("installed the launcher", "folder", options.Bin)
 	return assemble(ctx, document, options, log)
 }
 
-// assemble makes the sealed tree.
-func assemble(ctx context.Context, document manifest.Setup, options Options, log *slog.Logger) error {
-	if len(document.Repositories) > 0 {
-		return internal(document.Repositories[0].Resource, errors.New("repositories are not supported by this version"))
-	}
+// assemble makes the sealed tree and what has a volume of its own. What can be
+// refused without the network is refused before it is used.
+func assemble(ctx context.Context, document manifest.Setup, options Options, log *slog.Logger) (commits map[string]string, err error) {
 	plan, err := newPlan(document)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	inputs, err := openInputs(options.Inputs, plan.files)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer inputs.close()
-	sealed, err := openTree(options.Sealed)
+	tree, err := sealed.Open(options.Sealed)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer sealed.close()
-	if err := sealed.makeDirectories(plan.directories); err != nil {
-		return err
+	defer tree.Close()
+	commits, err = clone(ctx, document, plan, tree, options, log)
+	if err != nil {
+		return nil, err
 	}
-	log.Info("made directories", "paths", plan.directories)
-	if err := sealed.writeHosts(); err != nil {
-		return err
+	if err := compose(ctx, plan, tree, inputs, log); err != nil {
+		return nil, err
 	}
-	return placeFiles(ctx, sealed, inputs, plan.files, log)
-}
-
-// placeFiles copies the files into the tree. Those of one path follow each
-// other; the first is copied, the others must have its content.
-func placeFiles(ctx context.Context, sealed *tree, inputs *inputs, files []manifest.File, log *slog.Logger) error {
-	for i, file := range files {
-		if i > 0 && files[i-1].Path == file.Path {
-			if err := inputs.requireSame(ctx, files[i-1], file); err != nil {
-				return err
-			}
-			log.Info("placed already", "resource", file.Resource, "path", file.Path)
-			continue
-		}
-		size, err := sealed.place(ctx, file, inputs)
-		if err != nil {
-			return err
-		}
-		log.Info("placed", "resource", file.Resource, "path", file.Path, "bytes", size)
+	if err := placeVolumes(plan, log); err != nil {
+		return nil, err
 	}
-	return nil
+	return commits, tree.Unstage()
 }
 
 func readManifest(options Options) (manifest.Setup, error) {

@@ -28,17 +28,18 @@ func Open(path string) (*Message, error) {
 	return &Message{file}, nil
 }
 
-// Write replaces whatever the file holds by the result, in one write.
+// Write replaces whatever the file holds by the result. What it held before
+// stays if that fails.
 func Write[R manifest.SetupResult | manifest.RunResult](message *Message, result R) error {
 	encoded, err := manifest.EncodeResult(result)
 	if err != nil {
 		return err
 	}
-	if err := message.file.Truncate(0); err != nil {
-		return fmt.Errorf("emptying the termination message: %w", err)
-	}
 	if _, err := message.file.WriteAt(encoded, 0); err != nil {
 		return fmt.Errorf("writing the termination message: %w", err)
+	}
+	if err := message.file.Truncate(int64(len(encoded))); err != nil {
+		return fmt.Errorf("cutting off the earlier termination message: %w", err)
 	}
 	return nil
 }

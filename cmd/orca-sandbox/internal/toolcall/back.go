@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/launch"
+	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/probe"
 	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/signals"
 	"github.com/orca-agent-engine/orca-operator/controllers/layout"
 )
@@ -43,6 +44,9 @@ func start(options Options) (launch.Process, error) {
 	// A supervisor must be an ancestor where the kernel restricts tracing.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return launch.Process{}, fmt.Errorf("becoming the parent of orphans: %w", err)
+	}
+	if _, err := probe.Check(); err != nil {
+		return launch.Process{}, fmt.Errorf("the write policy is not established: %w", err)
 	}
 	sandbox, err := launch.ReadManifest(options.Manifest, options.Digest)
 	if err != nil {

@@ -32,6 +32,9 @@ const (
 	DigestVariable = "ORCA_MANIFEST_DIGEST"
 	// Subcommand is the launcher's subcommand that calls Serve.
 	Subcommand = "exec-back"
+
+	// exitKilled is the exit code of a program that SIGKILL ended.
+	exitKilled = 128 + int(syscall.SIGKILL)
 )
 
 // Options are what the command line says.
@@ -66,7 +69,8 @@ func Run(options Options) int {
 		case err != nil:
 			return complain(fmt.Errorf("waiting for the program's end: %w", err))
 		case size == 0:
-			return complain(errors.New("the supervisor has ended before the program"))
+			fmt.Fprintln(os.Stderr, "orca-sandbox: the supervisor was killed, and the program with it")
+			return exitKilled
 		default:
 			return int(code[0])
 		}

@@ -26,6 +26,10 @@ func TestCheckApart(t *testing.T) {
 			line: "900 541 8:1 /var/lib/kubelet/pods/00000000-1111-2222-3333-444444444444/volumes/kubernetes.io~empty-dir/outputs/a /data/x ro - ext4 /dev/sda1 rw",
 			path: "/data/x", text: `the volume of "/mnt/session/outputs" a second time`,
 		},
+		"the outputs of a disk that goes by another name": {
+			line: "900 541 8:1 /var/lib/kubelet/pods/00000000-1111-2222-3333-444444444444/volumes/kubernetes.io~empty-dir/outputs /data/x ro - ext4 /dev/root rw",
+			path: "/data/x", text: `the volume of "/mnt/session/outputs" a second time`,
+		},
 		"all of the node's disk": {
 			line: "900 541 8:1 / /host ro - ext4 /dev/sda1 rw",
 			path: "/host", text: `the volume of "/mnt/session/outputs" a second time`,

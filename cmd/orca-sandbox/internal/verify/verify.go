@@ -68,7 +68,9 @@ func check(roots []string, trying func(path string)) *Failure {
 		return failure(tableFile, "can't be used: %v", err)
 	}
 	c := checker{mounts, roots, trying}
-	for _, step := range []func() *Failure{c.checkRoots, c.checkSealed, c.checkWritable, c.checkClosed, c.checkApart} {
+	for _, step := range []func() *Failure{
+		checkProcess, c.checkRoots, c.checkSealed, c.checkWritable, c.checkClosed, c.checkApart, c.checkDevices,
+	} {
 		if found := step(); found != nil {
 			return found
 		}
