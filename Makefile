@@ -130,8 +130,8 @@ test-e2e: deploy ## Run the end-to-end tests on the local cluster
 ##@ Measure
 
 .PHONY: bench
-bench: deploy ## Measure what the sandbox's enforcement costs, on the local cluster
-	PATH=$(BIN):$$PATH KUBECONFIG=$(ORCA)/kubeconfig go run ./hack/bench
+bench: deploy ## Measure what the enforcement costs; write the table in docs/performance.md
+	PATH=$(BIN):$$PATH KUBECONFIG=$(ORCA)/kubeconfig go run ./hack/bench -page docs/performance.md
 
 ##@ Clean
 

@@ -181,9 +181,14 @@ func (c *judgement) refusesOpen(target fileName) bool {
 		return false
 	}
 	follow := how.flags&unix.O_NOFOLLOW == 0 && !how.exclusive()
-	found := c.resolver.object(target, follow)
-	if how.resolve != 0 {
+	var found place
+	switch {
+	case how.resolve != 0:
 		found = c.resolver.restricted(target, follow, how.resolve)
+	case how.exclusive():
+		found = c.resolver.entry(target)
+	default:
+		found = c.resolver.object(target, follow)
 	}
 	return c.onRefusing(found, func(p place) bool { return how.refusedAt(p, target.endsInSlash()) })
 }

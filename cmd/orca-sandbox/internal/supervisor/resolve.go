@@ -66,11 +66,14 @@ func (p place) device() bool { return p.is(unix.S_IFCHR) || p.is(unix.S_IFBLK) }
 
 // resolver finds out where names lead in a caller's view. The callers have the
 // resolver's own root and mounts.
-type resolver struct{ root int }
+type resolver struct {
+	root   int
+	mounts Mounts
+}
 
-func newResolver() (resolver, error) {
+func newResolver(mounts Mounts) (resolver, error) {
 	root, err := unix.Open("/", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	return resolver{root}, err
+	return resolver{root, mounts}, err
 }
 
 // object returns where a name leads. A missing object is known if its folder
@@ -78,6 +81,9 @@ func newResolver() (resolver, error) {
 func (r resolver) object(name fileName, follow bool) place {
 	if name.path == "" {
 		return place{}
+	}
+	if found, plain := r.plainObject(name, follow); plain {
+		return found
 	}
 	base, done, err := r.base(name)
 	if err != nil {
@@ -119,33 +125,45 @@ func (r resolver) missing(name fileName, base int) place {
 	return found
 }
 
+// plainObject is object for most names, at a smaller cost: those without links
+// that end in the name of a file. It reports whether the name is one.
+func (r resolver) plainObject(name fileName, follow bool) (found place, plain bool) {
+	dir, last := name.split()
+	if last == "" || name.endsInSlash() {
+		return place{}, false
+	}
+	in, err := r.spot(name, dir)
+	if err != nil {
+		return place{}, false
+	}
+	defer in.close()
+	found = in.look(last)
+	if found.known && !found.exists {
+		found.mount = in.look("").mount
+	}
+	toFollow := follow && found.is(unix.S_IFLNK)
+	return found, found.known && !toFollow
+}
+
 // entry returns the place of a name itself, in its folder. It isn't known if
-// the name is none that could be made or removed.
+// the name is none that could be made or removed, nor if its folder is on a
+// mount that takes writes: nothing is refused there.
 func (r resolver) entry(name fileName) place {
 	dir, last := name.split()
 	if last == "" {
 		return place{}
 	}
-	base, done, err := r.base(name)
+	in, err := r.spot(name, dir)
 	if err != nil {
 		return place{}
 	}
-	defer done()
-	fd, err := r.folder(name.task, dir, base)
-	if err != nil {
+	defer in.close()
+	folder := in.look("")
+	if !folder.known || !r.mounts[folder.mount] {
 		return place{}
 	}
-	defer unix.Close(fd)
-	found := statPlace(fd)
-	var status unix.Stat_t
-	switch err := unix.Fstatat(fd, last, &status, unix.AT_SYMLINK_NOFOLLOW); {
-	case err == nil:
-		found.mode = uint16(status.Mode)
-	case errors.Is(err, unix.ENOENT):
-		found.exists = false
-	default:
-		found.known = false
-	}
+	found := in.look(last)
+	found.mount = folder.mount
 	return found
 }
 
@@ -208,13 +226,4 @@ func openName(base int, path string) (int, error) {
 		Flags:   unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
 	})
-}
-
-func statPlace(fd int) place {
-	var status unix.Statx_t
-	const wanted = unix.STATX_TYPE | unix.STATX_MNT_ID
-	if err := unix.Statx(fd, "", unix.AT_EMPTY_PATH, wanted, &status); err != nil || status.Mask&wanted != wanted {
-		return place{}
-	}
-	return place{known: true, exists: true, mode: status.Mode, mount: status.Mnt_id}
 }

@@ -51,7 +51,7 @@ type Supervisor struct {
 // New prepares a supervisor. Whoever collects the children of the launcher also
 // sees callers stop that are made to write, and has to pass over that.
 func New(mounts Mounts) (*Supervisor, error) {
-	resolver, err := newResolver()
+	resolver, err := newResolver(mounts)
 	if err != nil {
 		return nil, fmt.Errorf("opening the root: %w", err)
 	}
