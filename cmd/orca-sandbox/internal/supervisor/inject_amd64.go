@@ -71,10 +71,16 @@ func injectLine(caller task, to stream, text []byte, proceed func() bool) error 
 		_ = seized.let(stopped.signal)
 		return fmt.Errorf("the caller stopped for signal %d", stopped.signal)
 	}
-	if err := seized.visit(to, text, deadline); err != nil {
-		return ignoreGone(err)
+	err = seized.visit(to, text, deadline)
+	gone := seized.let(0)
+	if errors.Is(err, errSlow) {
+		return err
 	}
-	return ignoreGone(seized.let(0))
+	// Whatever failed in a caller that was killed, it isn't missed.
+	if gone != nil {
+		return ignoreGone(gone)
+	}
+	return ignoreGone(err)
 }
 
 func ignoreGone(err error) error {
