@@ -24,15 +24,17 @@ const agentVariable = "ORCA_TEST_AGENT"
 
 // agents are the roles. Each returns its exit code.
 var agents = map[string]func() int{
-	"report":  reportAgent,
-	"orphans": orphansAgent,
-	"signals": signalsAgent,
-	"denied":  deniedAgent,
-	"streams": streamsAgent,
-	"matrix":  matrixAgent,
-	"hostile": hostileAgent,
-	"onto":    ontoSocketAgent,
-	"stress":  stressAgent,
+	"report":   reportAgent,
+	"orphans":  orphansAgent,
+	"signals":  signalsAgent,
+	"denied":   deniedAgent,
+	"streams":  streamsAgent,
+	"matrix":   matrixAgent,
+	"hostile":  hostileAgent,
+	"apart":    apartAgent,
+	"onto":     ontoSocketAgent,
+	"stress":   stressAgent,
+	"obstruct": obstructAgent,
 }
 
 // writableRoots are those of every sandbox of the tests.

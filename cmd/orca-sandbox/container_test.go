@@ -24,7 +24,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // container is a sandbox's container as the kubelet would make it: namespaces
 // of its own, the launcher as process 1, an unprivileged user.

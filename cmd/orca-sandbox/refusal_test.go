@@ -24,6 +24,7 @@ const sealedTree = `
 	echo main > /workspace/app/src/main
 	echo readme > /workspace/app/readme
 	ln -s readme /workspace/app/link
+	mkfifo /workspace/app/pipe
 	ln -s /proc/self/cwd /workspace/app/here
 	ln -s /proc/self/fd /dev/fd
 	ln -s /proc/self/fd/1 /dev/stdout

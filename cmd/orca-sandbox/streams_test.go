@@ -108,7 +108,14 @@ var streams = map[string]func() (*os.File, func() string, error){
 		}
 		return to, func() string { return strings.Trim(read(), "x") }, err
 	},
-	"appended file":  func() (*os.File, func() string, error) { return fileWith(os.O_APPEND | os.O_WRONLY) },
+	"appended file": func() (*os.File, func() string, error) { return fileWith(os.O_APPEND | os.O_WRONLY) },
+	"closed appended file": func() (*os.File, func() string, error) {
+		file, read, err := fileWith(os.O_APPEND | os.O_WRONLY)
+		if err == nil {
+			err = file.Chmod(0o400)
+		}
+		return file, read, err
+	},
 	"file":           func() (*os.File, func() string, error) { return fileWith(os.O_WRONLY) },
 	"read-only file": func() (*os.File, func() string, error) { return fileWith(os.O_RDONLY) },
 	"closed":         func() (*os.File, func() string, error) { return nil, func() string { return "" }, nil },
@@ -188,6 +195,7 @@ func TestTheLineReachesStandardErrorWhateverItIs(t *testing.T) {
 		"datagram socket":       line,
 		"full socket":           "",
 		"appended file":         "before\n" + line,
+		"closed appended file":  "before\n" + line,
 		"file":                  "before\n" + line,
 		"read-only file":        "before\n",
 		"closed":                "",

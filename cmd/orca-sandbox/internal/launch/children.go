@@ -6,7 +6,6 @@ package launch
 import (
 	"errors"
 	"os"
-	"sync"
 	"syscall"
 )
 
@@ -44,16 +43,11 @@ func StatusCode(status syscall.WaitStatus) int {
 type Children struct {
 	// Ended fires when one has ended.
 	Ended <-chan os.Signal
-	// tracing is held by whoever traces a process: what that reports mustn't be
-	// collected as a child's end.
-	tracing sync.RWMutex
 }
 
 // Reap collects all children that have ended. It reports whether the program
 // is one of them, and how it ended.
 func (c *Children) Reap(program int) (status syscall.WaitStatus, ended bool) {
-	c.tracing.Lock()
-	defer c.tracing.Unlock()
 	for {
 		var current syscall.WaitStatus
 		pid, err := syscall.Wait4(-1, &current, syscall.WNOHANG, nil)

@@ -53,9 +53,8 @@ type Policy struct {
 	supervisor *supervisor.Supervisor
 }
 
-// NewPolicy prepares to hold programs to the writable roots. Nothing but
-// Children may wait for children.
-func NewPolicy(roots []string, children *Children) (Policy, error) {
+// NewPolicy prepares to hold programs to the writable roots.
+func NewPolicy(roots []string) (Policy, error) {
 	landlock, err := confine.Landlock(roots)
 	if err != nil {
 		return Policy{}, err
@@ -64,7 +63,7 @@ func NewPolicy(roots []string, children *Children) (Policy, error) {
 	if err != nil {
 		return Policy{}, err
 	}
-	explaining, err := supervisor.New(mounts, &children.tracing)
+	explaining, err := supervisor.New(mounts)
 	if err != nil {
 		return Policy{}, err
 	}

@@ -87,7 +87,7 @@ func live(options Options, message *termination.Message, received signals.Receiv
 	if err := launch.MakeHome(layout.Home); err != nil {
 		return unverified(layout.Home), err
 	}
-	policy, err := launch.NewPolicy(sandbox.WritableRoots, children)
+	policy, err := launch.NewPolicy(sandbox.WritableRoots)
 	if err != nil {
 		return unverified(""), err
 	}

@@ -9,16 +9,16 @@ import (
 	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/writes"
 )
 
-// resolveCached is RESOLVE_CACHED: such an open fails when it would make
-// anything, and its caller opens again without it.
-const resolveCached = 0x20
-
 // judge tells which calls the kernel is going to refuse because of the policy.
 // Its looking changes nothing, so a wrong answer is a wrong message at worst.
 type judge struct {
 	calls    map[int32]writes.Call
 	mounts   Mounts
 	resolver resolver
+	// local are the mounts of file systems without a server behind them, and
+	// devices is that of the devices.
+	local   Mounts
+	devices uint64
 }
 
 // judgement is about one call.
@@ -38,11 +38,25 @@ func (j *judge) refused(n notification, buffer *[pathSize]byte) (path string, re
 		return "", false
 	}
 	c := judgement{j, call, n.Arguments, task(n.TID), buffer}
-	target, readable := c.name(call.Target)
-	if !readable || !c.refuses(target) {
+	target, readable := c.target()
+	if !readable || !c.refuses(target) || !c.wellFormed(target) {
 		return "", false
 	}
 	return target.absolute(), true
+}
+
+// target reads the name of what is to be written.
+func (c *judgement) target() (fileName, bool) {
+	if c.Kind == writes.Bind {
+		path, named := c.task.readSocketName(c.arguments[1], c.arguments[2])
+		return fileName{c.task, unix.AT_FDCWD, path}, named
+	}
+	return c.name(c.Target)
+}
+
+// byDescriptor reports whether the call has a descriptor instead of a name.
+func (c *judgement) byDescriptor() bool {
+	return c.Target.Path == writes.None || c.NullIsDescriptor && c.arguments[c.Target.Path] == 0
 }
 
 // name reads a file name among the arguments.
@@ -50,6 +64,9 @@ func (c *judgement) name(arguments writes.Name) (fileName, bool) {
 	dir := int32(unix.AT_FDCWD)
 	if arguments.Dir != writes.None {
 		dir = int32(c.arguments[arguments.Dir])
+	}
+	if arguments == c.Target && c.byDescriptor() {
+		return fileName{c.task, dir, ""}, true
 	}
 	path, readable := c.task.readPath(c.arguments[arguments.Path], c.buffer)
 	return fileName{c.task, dir, path}, readable
@@ -69,16 +86,18 @@ func (c *judgement) refuses(target fileName) bool {
 		return c.refusesOpen(target)
 	case writes.MakeDirectory:
 		return c.onRefusing(c.resolver.entry(target), missing)
-	case writes.MakeNode:
+	case writes.MakeNode, writes.Bind:
 		return !target.endsInSlash() && c.onRefusing(c.resolver.entry(target), missing)
 	case writes.Link:
-		return !target.endsInSlash() && c.onRefusing(c.resolver.entry(target), missing) && c.otherExists()
+		return !target.endsInSlash() && c.onRefusing(c.resolver.entry(target), c.linkable)
 	case writes.Remove:
 		return c.onRefusing(c.resolver.entry(target), present)
 	case writes.Rename:
 		return c.refusesRename(target)
 	case writes.Change:
-		return c.onRefusing(c.object(target), changeable)
+		return c.onRefusing(c.object(target), c.changeable)
+	case writes.Attributes:
+		return c.onRefusing(c.object(target), c.attributed)
 	case writes.Truncate:
 		return c.onRefusing(c.object(target), regular)
 	}
@@ -91,32 +110,46 @@ func (c *judgement) onRefusing(p place, has func(place) bool) bool {
 	return p.known && c.mounts[p.mount] && has(p)
 }
 
-func missing(p place) bool    { return !p.exists }
-func present(p place) bool    { return p.exists }
-func regular(p place) bool    { return p.exists && p.is(unix.S_IFREG) }
-func changeable(p place) bool { return p.exists && !p.special() }
+func missing(p place) bool { return !p.exists }
+func present(p place) bool { return p.exists }
+func regular(p place) bool { return p.exists && p.is(unix.S_IFREG) }
+
+// changeable leaves out the links in the folder of the devices: they can be
+// changed, for what it is worth.
+func (c *judgement) changeable(p place) bool {
+	return p.exists && !p.device() && (p.mount != c.devices || !p.is(unix.S_IFLNK))
+}
+
+func (c *judgement) attributed(p place) bool {
+	return p.exists && c.local[p.mount] && (p.is(unix.S_IFREG) || p.is(unix.S_IFDIR))
+}
 
 // object returns where the name of a call leads that takes AT_* flags.
 func (c *judgement) object(name fileName) place {
 	flags := c.flags()
+	if c.byDescriptor() {
+		return c.resolver.descriptor(name.task, name.dir)
+	}
 	if name.path == "" && flags&unix.AT_EMPTY_PATH != 0 {
 		return c.resolver.descriptor(name.task, name.dir)
 	}
 	return c.resolver.object(name, !c.NoFollow && flags&unix.AT_SYMLINK_NOFOLLOW == 0)
 }
 
-// otherExists tells of the file that gets another name. A link at its end is
-// followed only if a flag says so.
-func (c *judgement) otherExists() bool {
+// linkable reports whether the file that gets another name there is there. A
+// link at its end is followed only if a flag says so. Where a mount is
+// read-only, the kernel says that before it says that the file is on another.
+func (c *judgement) linkable(p place) bool {
 	name, readable := c.name(c.Other)
-	if !readable {
+	if !readable || p.exists {
 		return false
 	}
 	flags := c.flags()
-	if name.path == "" && flags&unix.AT_EMPTY_PATH != 0 {
-		return true
+	other := place{known: true, exists: true, mount: p.mount}
+	if name.path != "" || flags&unix.AT_EMPTY_PATH == 0 {
+		other = c.resolver.object(name, flags&unix.AT_SYMLINK_FOLLOW != 0)
 	}
-	return c.resolver.object(name, flags&unix.AT_SYMLINK_FOLLOW != 0).exists
+	return other.exists && (p.mount != c.devices || other.mount == p.mount)
 }
 
 // refusesRename leaves out moves between mounts: those fail for another
@@ -139,49 +172,23 @@ func (c *judgement) refusesOpen(target fileName) bool {
 	case writes.Creat:
 		how.flags = unix.O_CREAT | unix.O_WRONLY | unix.O_TRUNC
 	case writes.OpenHow:
-		var readable bool
-		if how, readable = c.task.readOpenHow(c.arguments[2], c.arguments[3]); !readable {
+		var wellFormed bool
+		if how, wellFormed = c.openHow(c.arguments[c.Flags], c.arguments[c.Flags+1]); !wellFormed {
 			return false
 		}
 	}
-	if !asksToWrite(how.flags) || how.resolve&resolveCached != 0 {
+	if !how.asksToWrite() || how.resolve&resolveCached != 0 {
 		return false
 	}
-	follow := how.flags&unix.O_NOFOLLOW == 0 && !exclusive(how.flags)
+	follow := how.flags&unix.O_NOFOLLOW == 0 && !how.exclusive()
 	var found place
 	switch {
 	case how.resolve != 0:
 		found = c.resolver.restricted(target, follow, how.resolve)
-	case exclusive(how.flags):
+	case how.exclusive():
 		found = c.resolver.entry(target)
 	default:
 		found = c.resolver.object(target, follow)
 	}
-	return c.onRefusing(found, func(p place) bool { return openRefused(how.flags, p, target.endsInSlash()) })
-}
-
-// asksToWrite reports whether an open may write at all.
-func asksToWrite(flags uint64) bool {
-	return flags&unix.O_PATH == 0 && flags&(unix.O_ACCMODE|unix.O_CREAT|unix.O_TRUNC) != 0
-}
-
-// exclusive reports whether an open is to make a new file or fail.
-func exclusive(flags uint64) bool { return flags&unix.O_CREAT != 0 && flags&unix.O_EXCL != 0 }
-
-// openRefused reports whether an open by a name that may be a folder's alone
-// fails at a place where writes are refused, and for that reason.
-func openRefused(flags uint64, p place, folderOnly bool) bool {
-	temporary := flags&unix.O_TMPFILE == unix.O_TMPFILE
-	switch {
-	case !p.exists:
-		return flags&unix.O_CREAT != 0 && flags&unix.O_DIRECTORY == 0 && !folderOnly
-	case exclusive(flags):
-		return false
-	case p.is(unix.S_IFDIR):
-		return temporary && flags&unix.O_CREAT == 0
-	case !p.is(unix.S_IFREG) || flags&unix.O_DIRECTORY != 0:
-		return false
-	}
-	access := flags & unix.O_ACCMODE
-	return access == unix.O_WRONLY || access == unix.O_RDWR || flags&unix.O_TRUNC != 0
+	return c.onRefusing(found, func(p place) bool { return how.refusedAt(p, target.endsInSlash()) })
 }

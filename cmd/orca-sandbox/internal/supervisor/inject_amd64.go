@@ -6,57 +6,46 @@ package supervisor
 import (
 	"errors"
 	"fmt"
-	"runtime"
+	"math"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
 // Making a caller write: it is seized while its call waits for an answer, and
 // stopped when the call is over and before it goes on in its own program.
-// There it makes three calls more, in a page of memory of their own, with all
+// There it makes a few calls more, in a page of memory of their own, with all
 // signals blocked; then its registers and its signal mask are put back. It can
 // tell only by the time that has passed.
+//
+// A caller may work against this, with other threads of its. So no wait is
+// without an end, nothing is held that others wait for, and none of the calls
+// can be made to wait by what descriptor 2 is open on.
 
 const (
-	getSignalMask = 0x420a // PTRACE_GETSIGMASK
-	setSignalMask = 0x420b // PTRACE_SETSIGMASK
-	maskSize      = 8
+	// lineLimit is how long a line may take, from the answer to the end of the
+	// caller's calls.
+	lineLimit = time.Second
+	// restoreLimit is how long a caller may then take to be found stopped, which
+	// it must be to get its registers back. One that is stuck in the kernel for
+	// longer goes on without: it must have changed its own descriptor to one that
+	// leads to a server which is gone.
+	restoreLimit = 10 * time.Second
 
-	// stopLimit is how long a call may take that the kernel is about to refuse.
-	stopLimit = time.Second
-	stopPoll  = 20 * time.Microsecond
-
-	// syscallInstruction is what the caller has just executed, and its size.
-	syscallInstruction = 0x050f
-	syscallSize        = 2
-
-	// syscallStop marks the signal of a stop at a system call.
-	syscallStop = unix.SIGTRAP | 0x80
-
-	// maxErrno bounds the values that system calls return for an error.
-	maxErrno = 4095
 	// Results in this range mean that the kernel is going to start the call again.
 	firstRestart, lastRestart = 512, 516
 )
 
-var errGone = errors.New("the caller has ended")
-
-// fileSystems are those whose files take a write at once: a caller that is
-// made to write must not be kept by a server.
-var fileSystems = map[int64]bool{
-	unix.TMPFS_MAGIC: true, unix.EXT4_SUPER_MAGIC: true, unix.XFS_SUPER_MAGIC: true,
-	unix.BTRFS_SUPER_MAGIC: true, unix.OVERLAYFS_SUPER_MAGIC: true,
-}
-
-// canInject reports whether a caller can be made to write to its standard error.
-func canInject(caller task, to stream) bool {
+// canInject reports whether a caller can be made to write to its standard
+// error. A file must be on a local mount; one that may not grow any more would
+// cost the caller its life.
+func canInject(caller task, to stream, local Mounts) bool {
 	if to.fileType == unix.S_IFSOCK {
 		return true
 	}
-	var status unix.Statfs_t
-	return unix.Statfs(caller.descriptor(standardError), &status) == nil && fileSystems[status.Type]
+	var limit unix.Rlimit
+	err := unix.Prlimit(int(caller), unix.RLIMIT_FSIZE, nil, &limit)
+	return err == nil && limit.Cur == math.MaxUint64 && local[to.mount]
 }
 
 // injectLine has a caller write a text to its standard error. It calls proceed
@@ -72,10 +61,26 @@ func injectLine(caller task, to stream, text []byte, proceed func() bool) error 
 	if err != nil {
 		return err
 	}
-	if err := seized.firstStop(); err != nil {
+	deadline := time.Now().Add(lineLimit)
+	stopped, err := seized.await(deadline)
+	switch {
+	case err != nil:
 		return ignoreGone(err)
+	case !stopped.asked():
+		// A signal for the caller, which must get it.
+		_ = seized.let(stopped.signal)
+		return fmt.Errorf("the caller stopped for signal %d", stopped.signal)
 	}
-	return ignoreGone(errors.Join(seized.visit(to, text), seized.let()))
+	err = seized.visit(to, text, deadline)
+	gone := seized.let(0)
+	if errors.Is(err, errSlow) {
+		return err
+	}
+	// Whatever failed in a caller that was killed, it isn't missed.
+	if gone != nil {
+		return ignoreGone(gone)
+	}
+	return ignoreGone(err)
 }
 
 func ignoreGone(err error) error {
@@ -85,87 +90,9 @@ func ignoreGone(err error) error {
 	return err
 }
 
-// tracee is a caller that is traced by the calling thread.
-type tracee int
-
-// request makes a ptrace request.
-func (t tracee) request(request int, address, data uintptr) error {
-	if _, _, errno := unix.Syscall6(unix.SYS_PTRACE, uintptr(request), uintptr(t), address, data, 0, 0); errno != 0 {
-		return errno
-	}
-	return nil
-}
-
-// seize begins to trace the caller, and asks it to stop when its call is over.
-func (t tracee) seize() error {
-	if err := t.request(unix.PTRACE_SEIZE, 0, unix.PTRACE_O_TRACESYSGOOD); err != nil {
-		return fmt.Errorf("seizing the caller: %w", err)
-	}
-	if err := t.request(unix.PTRACE_INTERRUPT, 0, 0); err != nil {
-		return fmt.Errorf("interrupting the caller: %w", err)
-	}
-	return nil
-}
-
-// let ends the tracing of a stopped caller.
-func (t tracee) let() error { return t.request(unix.PTRACE_DETACH, 0, 0) }
-
-// firstStop waits until the caller's call is over. The stop that was asked for
-// comes before any signal is delivered.
-func (t tracee) firstStop() error {
-	for begin := time.Now(); ; time.Sleep(stopPoll) {
-		status, stopped, err := t.wait(unix.WNOHANG)
-		switch {
-		case err != nil:
-			return err
-		case !stopped && time.Since(begin) > stopLimit:
-			return errors.New("the caller's call takes too long")
-		case !stopped:
-		case event(status) == unix.PTRACE_EVENT_STOP:
-			return nil
-		default:
-			// A signal for the caller, which must get it.
-			_ = t.request(unix.PTRACE_DETACH, 0, uintptr(status.StopSignal()))
-			return fmt.Errorf("the caller stopped with status %#x", uint32(status))
-		}
-	}
-}
-
-func event(status unix.WaitStatus) int { return int(status) >> 16 }
-
-// The si_code of a child's stop, as the kernel has it in <asm-generic/siginfo.h>.
-const (
-	childTrapped = 4
-	childStopped = 5
-)
-
-// wait returns the caller's next stop. It leaves the end of a caller to be
-// collected by whoever waits for all children.
-func (t tracee) wait(options int) (status unix.WaitStatus, stopped bool, err error) {
-	var info unix.Siginfo
-	options |= unix.WSTOPPED | unix.WEXITED | unix.WNOWAIT | unix.WALL
-	for {
-		err := unix.Waitid(unix.P_PID, int(t), &info, options, nil)
-		switch {
-		case errors.Is(err, unix.EINTR):
-			continue
-		case err != nil:
-			return 0, false, errGone
-		case info.Signo == 0:
-			return 0, false, nil
-		case info.Code != childTrapped && info.Code != childStopped:
-			return 0, false, errGone
-		}
-		if _, err := unix.Wait4(int(t), &status, unix.WALL|unix.WNOHANG, nil); err != nil || !status.Stopped() {
-			return 0, false, errGone
-		}
-		return status, true, nil
-	}
-}
-
 // visit has the stopped caller write a text, and leaves it as it found it. It
 // does nothing if the caller's call has succeeded.
-func (t tracee) visit(to stream, text []byte) error {
+func (t tracee) visit(to stream, text []byte, deadline time.Time) error {
 	var before unix.PtraceRegs
 	if err := unix.PtraceGetRegs(int(t), &before); err != nil {
 		return fmt.Errorf("reading the caller's registers: %w", err)
@@ -176,21 +103,15 @@ func (t tracee) visit(to stream, text []byte) error {
 	if !t.isAfterSyscall(before.Rip) {
 		return errors.New("the caller made its call in an unknown way")
 	}
-	var mask uint64
-	if err := t.request(getSignalMask, maskSize, uintptr(unsafe.Pointer(&mask))); err != nil {
-		return fmt.Errorf("reading the caller's signal mask: %w", err)
+	if lookAt(task(t)) != to {
+		return errUnreachable // Another thread of its has changed it.
 	}
-	blocked := ^uint64(0)
-	if err := t.request(setSignalMask, maskSize, uintptr(unsafe.Pointer(&blocked))); err != nil {
-		return fmt.Errorf("blocking the caller's signals: %w", err)
+	mask, err := t.blockSignals()
+	if err != nil {
+		return err
 	}
-	err := t.write(before, to, text)
-	runtime.KeepAlive(&blocked)
-	restored := before
-	restored.Orig_rax = ^uint64(0) // Its call is over, not to be started again.
-	return errors.Join(err,
-		unix.PtraceSetRegs(int(t), &restored),
-		t.request(setSignalMask, maskSize, uintptr(unsafe.Pointer(&mask))))
+	err = t.write(before, to, text, deadline)
+	return errors.Join(err, t.restore(before, mask))
 }
 
 // wasRefused reports whether a call's result is an error for its caller.
@@ -199,79 +120,60 @@ func wasRefused(result int64) bool {
 	return result < 0 && result >= -maxErrno && !restarts
 }
 
-func (t tracee) isAfterSyscall(instruction uint64) bool {
-	var code [syscallSize]byte
-	count, err := unix.PtracePeekText(int(t), uintptr(instruction-syscallSize), code[:])
-	return err == nil && count == syscallSize && uint16(code[0])|uint16(code[1])<<8 == syscallInstruction
+// restore puts back the caller's registers and signal mask, wherever its own
+// calls have got it.
+func (t tracee) restore(before unix.PtraceRegs, mask uint64) error {
+	if _, err := t.await(time.Now().Add(restoreLimit)); err != nil {
+		return err
+	}
+	before.Orig_rax = ^uint64(0) // Its call is over, not to be started again.
+	return errors.Join(unix.PtraceSetRegs(int(t), &before), t.setMask(mask))
 }
 
-// write makes the caller's three calls.
-func (t tracee) write(before unix.PtraceRegs, to stream, text []byte) error {
+// write makes the caller's calls.
+func (t tracee) write(before unix.PtraceRegs, to stream, text []byte, deadline time.Time) error {
 	const (
 		protection = unix.PROT_READ | unix.PROT_WRITE
 		mapping    = unix.MAP_PRIVATE | unix.MAP_ANONYMOUS
 	)
-	page, err := t.call(before, unix.SYS_MMAP, 0, maxLine, protection, mapping, ^uint64(0), 0)
+	call := func(number uint64, arguments ...uint64) (uint64, error) {
+		return t.call(before, deadline, number, arguments...)
+	}
+	page, err := call(unix.SYS_MMAP, 0, maxLine, protection, mapping, ^uint64(0), 0)
 	if err != nil {
 		return fmt.Errorf("the caller has no memory: %w", err)
 	}
 	if _, err = unix.PtracePokeData(int(t), uintptr(page), text); err != nil {
 		err = fmt.Errorf("giving the caller the text: %w", err)
 	} else {
-		err = t.send(before, to, page, uint64(len(text)))
+		err = send(call, to, page, uint64(len(text)))
 	}
-	_, unmapErr := t.call(before, unix.SYS_MUNMAP, page, maxLine, 0, 0, 0, 0)
+	if errors.Is(err, errSlow) || errors.Is(err, errGone) {
+		return err
+	}
+	_, unmapErr := call(unix.SYS_MUNMAP, page, maxLine)
 	return errors.Join(err, unmapErr)
 }
 
-func (t tracee) send(before unix.PtraceRegs, to stream, text, size uint64) error {
-	var err error
+// send writes to standard error by calls that return at once or fail if that
+// isn't what it was. In a file the place for the text is taken first and then
+// filled, for a plain write would wait for the reader of a pipe.
+func send(call func(uint64, ...uint64) (uint64, error), to stream, text, size uint64) error {
 	if to.fileType == unix.S_IFSOCK {
-		_, err = t.call(before, unix.SYS_SENDTO, standardError, text, size, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, 0, 0)
-	} else {
-		_, err = t.call(before, unix.SYS_WRITE, standardError, text, size, 0, 0, 0)
+		_, err := call(unix.SYS_SENDTO, standardError, text, size, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+		return ignoreFull(err)
 	}
-	return ignoreFull(err)
-}
-
-// call has the caller make a system call and returns its result.
-func (t tracee) call(before unix.PtraceRegs, number uint64, arguments ...uint64) (uint64, error) {
-	registers := before
-	registers.Rip -= syscallSize
-	registers.Rax, registers.Orig_rax = number, ^uint64(0)
-	for i, register := range []*uint64{
-		&registers.Rdi, &registers.Rsi, &registers.Rdx, &registers.R10, &registers.R8, &registers.R9,
-	} {
-		*register = arguments[i]
+	if to.flags&unix.O_APPEND != 0 {
+		_, err := call(unix.SYS_PWRITE64, standardError, text, size, 0)
+		return err
 	}
-	if err := unix.PtraceSetRegs(int(t), &registers); err != nil {
-		return 0, err
+	end, err := call(unix.SYS_LSEEK, standardError, size, unix.SEEK_CUR)
+	if err != nil {
+		return err
 	}
-	for range 2 { // At the call's begin, and at its end.
-		if err := t.nextSyscallStop(); err != nil {
-			return 0, err
-		}
+	if _, err = call(unix.SYS_PWRITE64, standardError, text, size, end-size); err != nil {
+		_, back := call(unix.SYS_LSEEK, standardError, -size, unix.SEEK_CUR)
+		return errors.Join(err, back)
 	}
-	if err := unix.PtraceGetRegs(int(t), &registers); err != nil {
-		return 0, err
-	}
-	if result := int64(registers.Rax); result < 0 && result >= -maxErrno {
-		return 0, unix.Errno(-result)
-	}
-	return registers.Rax, nil
-}
-
-func (t tracee) nextSyscallStop() error {
-	for {
-		if err := unix.PtraceSyscall(int(t), 0); err != nil {
-			return err
-		}
-		status, _, err := t.wait(0)
-		if err != nil {
-			return err
-		}
-		if status.StopSignal() == syscallStop {
-			return nil
-		}
-	}
+	return nil
 }

@@ -7,7 +7,7 @@ package supervisor
 
 // canInject reports whether a caller can be made to write to its standard
 // error: not on this architecture.
-func canInject(task, stream) bool { return false }
+func canInject(task, stream, Mounts) bool { return false }
 
 // injectLine is never called where canInject reports false.
 func injectLine(_ task, _ stream, _ []byte, proceed func() bool) error {

@@ -20,6 +20,7 @@ type mount struct {
 	id       uint64
 	point    string
 	readOnly bool
+	fsType   string
 }
 
 // Mounts are the mounts of the sandbox on which writes are refused.
@@ -29,29 +30,37 @@ type Mounts map[uint64]bool
 // for the files that are there: the kernel alone knows which may be written.
 var open = []string{"/proc", "/dev/pts"}
 
-// devices holds devices beside links and folders; only root can change which.
+// localTypes are the file systems without a server behind them: what is asked
+// of their files is answered at once.
+var localTypes = []string{"tmpfs", "ext4", "xfs", "btrfs", "overlay"}
+
+// devices holds devices beside links and folders. It is no read-only mount, but
+// only root can change what is there.
 const devices = "/dev"
 
 // RefusingMounts finds the mounts on which the policy refuses writes: those
 // that are read-only, and with Landlock those outside the roots.
 func RefusingMounts(roots []string, landlock bool) (Mounts, error) {
-	content, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		return nil, fmt.Errorf("reading the mounts: %w", err)
-	}
-	mounts, err := parseMounts(string(content))
+	mounts, err := readMounts()
 	if err != nil {
 		return nil, err
 	}
 	refusing := refusingMounts(mounts, roots, landlock)
 	for _, root := range roots {
-		var status unix.Statx_t
-		if err := unix.Statx(unix.AT_FDCWD, root, 0, unix.STATX_MNT_ID, &status); err != nil {
+		id, err := mountOf(root)
+		if err != nil {
 			return nil, fmt.Errorf("looking at the writable root %s: %w", root, err)
 		}
-		delete(refusing, status.Mnt_id)
+		delete(refusing, id)
 	}
 	return refusing, nil
+}
+
+// mountOf returns the mount that a path leads to.
+func mountOf(path string) (uint64, error) {
+	var status unix.Statx_t
+	err := unix.Statx(unix.AT_FDCWD, path, 0, unix.STATX_MNT_ID, &status)
+	return status.Mnt_id, err
 }
 
 func refusingMounts(mounts []mount, roots []string, landlock bool) Mounts {
@@ -61,11 +70,31 @@ func refusingMounts(mounts []mount, roots []string, landlock bool) Mounts {
 	}
 	refusing := Mounts{}
 	for _, m := range mounts {
-		if m.readOnly || landlock && m.point != devices && !below(m.point) {
+		if m.readOnly || m.point == devices || landlock && !below(m.point) {
 			refusing[m.id] = true
 		}
 	}
 	return refusing
+}
+
+// localMounts finds the mounts of local file systems.
+func localMounts() (Mounts, error) {
+	mounts, err := readMounts()
+	found := Mounts{}
+	for _, m := range mounts {
+		if slices.Contains(localTypes, m.fsType) {
+			found[m.id] = true
+		}
+	}
+	return found, err
+}
+
+func readMounts() ([]mount, error) {
+	content, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return nil, fmt.Errorf("reading the mounts: %w", err)
+	}
+	return parseMounts(string(content))
 }
 
 // parseMounts reads mountinfo, as proc_pid_mountinfo(5) describes it.
@@ -83,6 +112,7 @@ func parseMounts(content string) ([]mount, error) {
 		}
 		mounts = append(mounts, mount{
 			id: id, point: unescape(own[4]),
+			fsType:   super[0],
 			readOnly: hasOption(own[5], "ro") || hasOption(super[len(super)-1], "ro"),
 		})
 	}

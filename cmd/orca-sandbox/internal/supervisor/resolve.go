@@ -61,10 +61,8 @@ type place struct {
 
 func (p place) is(fileType uint16) bool { return p.mode&unix.S_IFMT == fileType }
 
-// special reports devices, pipes and sockets.
-func (p place) special() bool {
-	return !p.is(unix.S_IFREG) && !p.is(unix.S_IFDIR) && !p.is(unix.S_IFLNK)
-}
+// device reports whether it is one: writing it is no matter of its mount.
+func (p place) device() bool { return p.is(unix.S_IFCHR) || p.is(unix.S_IFBLK) }
 
 // resolver finds out where names lead in a caller's view. The callers have the
 // resolver's own root and mounts.
@@ -99,11 +97,11 @@ func (r resolver) object(name fileName, follow bool) place {
 		found := statPlace(fd)
 		unix.Close(fd)
 		if found.is(unix.S_IFLNK) && follow {
-			return r.walk(name, base, follow)
+			return r.walk(name, base, follow, false)
 		}
 		return found
 	case errors.Is(err, unix.ELOOP):
-		return r.walk(name, base, follow)
+		return r.walk(name, base, follow, false)
 	case errors.Is(err, unix.ENOENT):
 		return r.missing(name, base)
 	default:
@@ -177,33 +175,6 @@ func (r resolver) descriptor(t task, fd int32) place {
 	}
 	defer unix.Close(opened)
 	return statPlace(opened)
-}
-
-// restricted returns where a name leads under restrictions of openat2 that the
-// caller asks for: those are the kernel's to apply.
-func (r resolver) restricted(name fileName, follow bool, resolve uint64) place {
-	base, done, err := r.base(name)
-	if err != nil {
-		return place{}
-	}
-	defer done()
-	dir, last := name.split()
-	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: resolve | unix.RESOLVE_NO_MAGICLINKS}
-	if !follow {
-		how.Flags |= unix.O_NOFOLLOW
-	}
-	fd, err := unix.Openat2(base, name.path, &how)
-	exists := err == nil
-	if errors.Is(err, unix.ENOENT) && last != "" {
-		fd, err = unix.Openat2(base, orDot(dir), &how)
-	}
-	if err != nil {
-		return place{}
-	}
-	defer unix.Close(fd)
-	found := statPlace(fd)
-	found.exists = exists
-	return found
 }
 
 // base opens what a name starts from. The caller must call done.

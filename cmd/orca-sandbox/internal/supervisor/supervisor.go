@@ -13,12 +13,14 @@
 package supervisor
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/writes"
 )
@@ -27,7 +29,8 @@ const (
 	// slow is how long a call may keep a receiver before another takes over:
 	// a name can lead into a file system that has stopped answering.
 	slow = 5 * time.Millisecond
-	// maxReceivers bounds how many can be kept at the same time.
+	// maxReceivers bounds how many can be kept at the same time. While that many
+	// are, calls proceed without a look.
 	maxReceivers = 256
 	// maxInjections bounds how many callers are made to write at the same time.
 	maxInjections = 64
@@ -38,7 +41,6 @@ type Supervisor struct {
 	listener  listener
 	judge     judge
 	log       *log
-	tracing   *sync.RWMutex
 	injecting chan struct{}
 	// filters is how many seccomp filters a supervised program has of the
 	// sandbox's; one with more may not survive a call that it doesn't make itself.
@@ -46,19 +48,25 @@ type Supervisor struct {
 	receivers atomic.Int32
 }
 
-// New prepares a supervisor. No thread of the launcher may wait for children
-// but with the lock held: while a caller is made to write, what it reports is
-// for the supervisor.
-func New(mounts Mounts, tracing *sync.RWMutex) (*Supervisor, error) {
+// New prepares a supervisor. Whoever collects the children of the launcher also
+// sees callers stop that are made to write, and has to pass over that.
+func New(mounts Mounts) (*Supervisor, error) {
 	resolver, err := newResolver(mounts)
 	if err != nil {
 		return nil, fmt.Errorf("opening the root: %w", err)
 	}
+	local, err := localMounts()
+	if err != nil {
+		return nil, err
+	}
+	deviceMount, err := mountOf(devices)
+	if err != nil {
+		return nil, fmt.Errorf("looking at %s: %w", devices, err)
+	}
 	machine, _ := writes.Native() // Without, there is no listener either.
 	return &Supervisor{
-		judge:     judge{machine.ByNumber(), mounts, resolver},
+		judge:     judge{available(machine.ByNumber()), mounts, resolver, local, deviceMount},
 		log:       newLog(),
-		tracing:   tracing,
 		injecting: make(chan struct{}, maxInjections),
 		filters:   filterCount(task(os.Getpid())) + 1,
 	}, nil
@@ -77,12 +85,8 @@ func (s *Supervisor) Quieten() { s.log.quieten() }
 // AwaitEnd returns when the last supervised process has ended.
 func (s *Supervisor) AwaitEnd() { s.listener.awaitEnd() }
 
-// addReceiver starts a receiver if there may be one more.
 func (s *Supervisor) addReceiver() {
-	if s.receivers.Add(1) > maxReceivers {
-		s.receivers.Add(-1)
-		return
-	}
+	s.receivers.Add(1)
 	go s.receive()
 }
 
@@ -110,6 +114,10 @@ func (s *Supervisor) receive() {
 		n, err := s.listener.receive()
 		if err != nil {
 			return
+		}
+		if s.receivers.Load() > maxReceivers {
+			s.listener.proceed(n)
+			continue
 		}
 		state.Store(busy)
 		takeOver.Reset(slow)
@@ -142,6 +150,9 @@ func (s *Supervisor) tell(n notification, text []byte) bool {
 	switch channelOf(found) {
 	case reopened:
 		fd, err := reopen(caller)
+		if errors.Is(err, unix.EACCES) && found.fileType == unix.S_IFREG {
+			return !s.inject(n, found, text)
+		}
 		if err != nil {
 			s.instead(n, ignoreFull(err), text)
 			return true
@@ -163,7 +174,7 @@ func (s *Supervisor) tell(n notification, text []byte) bool {
 // inject has the caller write the line. It reports false if it can't.
 func (s *Supervisor) inject(n notification, to stream, text []byte) bool {
 	caller := task(n.TID)
-	if filterCount(caller) != s.filters || !canInject(caller, to) {
+	if filterCount(caller) != s.filters || !canInject(caller, to, s.judge.local) {
 		s.instead(n, errUnreachable, text)
 		return false
 	}
@@ -178,8 +189,6 @@ func (s *Supervisor) inject(n notification, to stream, text []byte) bool {
 		// go of whatever it still traces.
 		runtime.LockOSThread()
 		defer func() { <-s.injecting }()
-		s.tracing.RLock()
-		defer s.tracing.RUnlock()
 		err := injectLine(caller, to, text, func() bool {
 			waited := s.listener.waits(n)
 			s.listener.proceed(n)

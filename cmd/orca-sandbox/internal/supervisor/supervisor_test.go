@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/writes"
 )
 
 func TestMountsAreRead(t *testing.T) {
@@ -21,7 +23,7 @@ func TestMountsAreRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []mount{{21, "/", true}, {22, "/tmp", false}, {23, "/a b", true}}
+	want := []mount{{21, "/", true, "overlay"}, {22, "/tmp", false, "tmpfs"}, {23, "/a b", true, "ext4"}}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(mount{})); diff != "" {
 		t.Errorf("the mounts differ (-want +got):\n%s", diff)
 	}
@@ -35,15 +37,15 @@ func TestMountsAreRead(t *testing.T) {
 func TestWhichMountsRefuse(t *testing.T) {
 	t.Parallel()
 	mounts := []mount{
-		{1, "/", true}, {2, "/tmp", false}, {3, "/tmp/sealed", true}, {4, "/tmp/open", false}, {5, "/tmpx", false},
-		{6, "/proc", false}, {7, "/proc/sys", true}, {8, "/dev", false}, {9, "/dev/pts", false}, {10, "/dev/mqueue", false},
+		{1, "/", true, "tmpfs"}, {2, "/tmp", false, "tmpfs"}, {3, "/tmp/sealed", true, "tmpfs"}, {4, "/tmp/open", false, "tmpfs"}, {5, "/tmpx", false, "tmpfs"},
+		{6, "/proc", false, "tmpfs"}, {7, "/proc/sys", true, "tmpfs"}, {8, "/dev", false, "tmpfs"}, {9, "/dev/pts", false, "tmpfs"}, {10, "/dev/mqueue", false, "tmpfs"},
 	}
 	for name, tc := range map[string]struct {
 		landlock bool
 		want     Mounts
 	}{
-		"without Landlock those that are read-only": {false, Mounts{1: true, 3: true, 7: true}},
-		"with it those outside the roots too":       {true, Mounts{1: true, 3: true, 5: true, 7: true, 10: true}},
+		"without Landlock those that are read-only, and the devices'": {false, Mounts{1: true, 3: true, 7: true, 8: true}},
+		"with it those outside the roots too":                         {true, Mounts{1: true, 3: true, 5: true, 7: true, 8: true, 10: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -79,15 +81,31 @@ func TestWhichOpensAreRefused(t *testing.T) {
 		"a file as a folder":               {unix.O_DIRECTORY | unix.O_WRONLY, file, false},
 		"a folder as a file":               {unix.O_WRONLY, folder, false},
 		"a temporary file":                 {unix.O_TMPFILE | unix.O_WRONLY, folder, true},
+		"a temporary file to read":         {unix.O_TMPFILE, folder, false},
+		"making a folder":                  {unix.O_CREAT | unix.O_DIRECTORY, absent, false},
 		"a link that isn't to be followed": {unix.O_WRONLY, link, false},
 		"a device":                         {unix.O_WRONLY, device, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := openRefused(tc.flags, tc.place, false); got != tc.want {
+			how := openHow{flags: tc.flags}
+			if got := how.asksToWrite() && how.refusedAt(tc.place, false); got != tc.want {
 				t.Errorf("refused: %t, want %t", got, tc.want)
 			}
 		})
+	}
+}
+
+func TestCallsThatThisKernelHasNotAreLeftOut(t *testing.T) {
+	t.Parallel()
+	const none = 5000
+	calls := available(map[int32]writes.Call{
+		none:             {Name: "one of another kernel", Late: true},
+		none + 1:         {Name: "one that every kernel has"},
+		unix.SYS_OPENAT2: {Name: "one that this kernel has", Late: true},
+	})
+	if _, left := calls[none]; left || len(calls) != 2 {
+		t.Errorf("these are left: %v", calls)
 	}
 }
 
@@ -98,17 +116,17 @@ func TestHowALineReachesAStandardError(t *testing.T) {
 		want   channel
 	}{
 		"closed":                  {stream{}, nowhere},
-		"a pipe":                  {stream{true, unix.O_WRONLY, unix.S_IFIFO, false}, reopened},
-		"the launcher's pipe":     {stream{true, unix.O_WRONLY, unix.S_IFIFO, true}, reopened},
-		"the pipe's other end":    {stream{true, unix.O_RDONLY, unix.S_IFIFO, false}, nowhere},
-		"a terminal":              {stream{true, unix.O_RDWR, unix.S_IFCHR, false}, reopened},
-		"a name alone":            {stream{true, unix.O_PATH | unix.O_WRONLY, unix.S_IFREG, false}, nowhere},
-		"a file":                  {stream{true, unix.O_WRONLY, unix.S_IFREG, false}, theirs},
-		"the launcher's file":     {stream{true, unix.O_WRONLY, unix.S_IFREG, true}, shared},
-		"a file that is added to": {stream{true, unix.O_WRONLY | unix.O_APPEND, unix.S_IFREG, false}, reopened},
-		"a socket":                {stream{true, unix.O_RDWR, unix.S_IFSOCK, false}, theirs},
-		"the launcher's socket":   {stream{true, unix.O_RDWR, unix.S_IFSOCK, true}, shared},
-		"a folder":                {stream{true, unix.O_RDONLY, unix.S_IFDIR, false}, nowhere},
+		"a pipe":                  {stream{open: true, flags: unix.O_WRONLY, fileType: unix.S_IFIFO, own: false}, reopened},
+		"the launcher's pipe":     {stream{open: true, flags: unix.O_WRONLY, fileType: unix.S_IFIFO, own: true}, reopened},
+		"the pipe's other end":    {stream{open: true, flags: unix.O_RDONLY, fileType: unix.S_IFIFO, own: false}, nowhere},
+		"a terminal":              {stream{open: true, flags: unix.O_RDWR, fileType: unix.S_IFCHR, own: false}, reopened},
+		"a name alone":            {stream{open: true, flags: unix.O_PATH | unix.O_WRONLY, fileType: unix.S_IFREG, own: false}, nowhere},
+		"a file":                  {stream{open: true, flags: unix.O_WRONLY, fileType: unix.S_IFREG, own: false}, theirs},
+		"the launcher's file":     {stream{open: true, flags: unix.O_WRONLY, fileType: unix.S_IFREG, own: true}, shared},
+		"a file that is added to": {stream{open: true, flags: unix.O_WRONLY | unix.O_APPEND, fileType: unix.S_IFREG, own: false}, reopened},
+		"a socket":                {stream{open: true, flags: unix.O_RDWR, fileType: unix.S_IFSOCK, own: false}, theirs},
+		"the launcher's socket":   {stream{open: true, flags: unix.O_RDWR, fileType: unix.S_IFSOCK, own: true}, shared},
+		"a folder":                {stream{open: true, flags: unix.O_RDONLY, fileType: unix.S_IFDIR, own: false}, nowhere},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

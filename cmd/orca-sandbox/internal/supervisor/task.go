@@ -5,7 +5,6 @@ package supervisor
 
 import (
 	"bytes"
-	"encoding/binary"
 	"os"
 	"strconv"
 
@@ -62,16 +61,13 @@ func (t task) readPath(address uint64, buffer *[pathSize]byte) (string, bool) {
 	return "", false
 }
 
-// openHow is struct open_how.
-type openHow struct{ flags, mode, resolve uint64 }
-
-const openHowSize = 24
-
-func (t task) readOpenHow(address, size uint64) (openHow, bool) {
-	var buffer [openHowSize]byte
-	if size < openHowSize || !t.read(address, buffer[:]) {
-		return openHow{}, false
+// group returns the id of the process that the thread belongs to.
+func (t task) group() (task, bool) {
+	content, err := os.ReadFile(t.file("status"))
+	if err != nil {
+		return 0, false
 	}
-	word := func(i int) uint64 { return binary.NativeEndian.Uint64(buffer[8*i:]) }
-	return openHow{word(0), word(1), word(2)}, true
+	value, found := field(string(content), "Tgid:")
+	id, err := strconv.Atoi(value)
+	return task(id), found && err == nil
 }

@@ -38,6 +38,10 @@ type stream struct {
 	fileType uint32
 	// own tells that it is open on the same as the supervisor's.
 	own bool
+	// device and inode tell one stream from another.
+	device, inode uint64
+	// mount is that by which a file was opened.
+	mount uint64
 }
 
 // channelOf chooses how to write to a standard error.
@@ -62,19 +66,34 @@ func channelOf(s stream) channel {
 
 // lookAt finds out about a task's standard error.
 func lookAt(t task) stream {
-	flags, open := descriptorFlags(t)
-	var status, own unix.Stat_t
-	if !open || unix.Stat(t.descriptor(standardError), &status) != nil {
+	flags, open := descriptorFlags(t, standardError)
+	found, err := identify(unix.AT_FDCWD, t.descriptor(standardError))
+	if !open || err != nil {
 		return stream{}
 	}
-	same := unix.Fstat(standardError, &own) == nil && own.Dev == status.Dev && own.Ino == status.Ino
-	return stream{open: true, flags: flags, fileType: status.Mode & unix.S_IFMT, own: same}
+	own, err := identify(standardError, "")
+	found.own = err == nil && own.device == found.device && own.inode == found.inode
+	found.open, found.flags = true, flags
+	return found
 }
 
-// descriptorFlags returns the flags that a task's standard error was opened
-// with.
-func descriptorFlags(t task) (flags int, open bool) {
-	content, err := os.ReadFile(t.file("fdinfo/" + strconv.Itoa(standardError)))
+// identify finds out what a path or a descriptor leads to, without asking a
+// server.
+func identify(fd int, path string) (stream, error) {
+	var status unix.Statx_t
+	const flags = unix.AT_EMPTY_PATH | unix.AT_STATX_DONT_SYNC
+	if err := unix.Statx(fd, path, flags, unix.STATX_TYPE|unix.STATX_INO|unix.STATX_MNT_ID, &status); err != nil {
+		return stream{}, err
+	}
+	return stream{
+		fileType: uint32(status.Mode) & unix.S_IFMT,
+		device:   unix.Mkdev(status.Dev_major, status.Dev_minor), inode: status.Ino, mount: status.Mnt_id,
+	}, nil
+}
+
+// descriptorFlags returns the flags that a task's descriptor was opened with.
+func descriptorFlags(t task, fd int32) (flags int, open bool) {
+	content, err := os.ReadFile(t.file("fdinfo/" + strconv.Itoa(int(fd))))
 	if err != nil {
 		return 0, false
 	}

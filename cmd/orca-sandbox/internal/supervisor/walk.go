@@ -25,6 +25,9 @@ type walker struct {
 	at    int
 	todo  []string
 	links int
+	// scoped keeps it below the resolver's root, which is another than the
+	// caller's then.
+	scoped bool
 }
 
 func (r resolver) walker(t task, base int, path string) (*walker, error) {
@@ -37,12 +40,14 @@ func (r resolver) walker(t task, base int, path string) (*walker, error) {
 	return w, nil
 }
 
-// walk is object for a name with links in it.
-func (r resolver) walk(name fileName, base int, follow bool) place {
+// walk is object for a name with links in it, or one that must stay below the
+// resolver's root.
+func (r resolver) walk(name fileName, base int, follow, scoped bool) place {
 	w, err := r.walker(name.task, base, name.path)
 	if err != nil {
 		return place{}
 	}
+	w.scoped = scoped
 	defer func() { unix.Close(w.at) }()
 	exists, err := w.run(follow)
 	if err != nil {
@@ -63,6 +68,9 @@ func (w *walker) run(follow bool) (exists bool, err error) {
 		name := w.todo[0]
 		w.todo = w.todo[1:]
 		last := len(w.todo) == 0
+		if w.scoped && name == ".." && sameFile(w.at, w.root) {
+			continue
+		}
 		fd, err := unix.Openat(w.at, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		if errors.Is(err, unix.ENOENT) && last {
 			return false, nil
@@ -91,9 +99,9 @@ func (w *walker) follow(name string, link int) error {
 	if onProc(link) {
 		switch inProcRoot := inode(w.at) == procRoot; {
 		case inProcRoot && (name == "self" || name == "thread-self"):
-			// The kernel has a folder for each thread, listed or not.
-			w.push(strconv.Itoa(int(w.task)))
-			return nil
+			return w.enterOwn(name == "thread-self")
+		case !inProcRoot && w.scoped:
+			return unix.EXDEV
 		case !inProcRoot:
 			return w.jump(name)
 		}
@@ -114,6 +122,21 @@ func (w *walker) follow(name string, link int) error {
 		w.move(root)
 	}
 	w.push(string(target[:size]))
+	return nil
+}
+
+// enterOwn goes on into the folder of the caller's process, or of its thread:
+// a thread can have a working directory and descriptors of its own.
+func (w *walker) enterOwn(thread bool) error {
+	group, found := w.task.group()
+	if !found {
+		return unix.ENOENT
+	}
+	own := strconv.Itoa(int(group))
+	if thread {
+		own += "/task/" + strconv.Itoa(int(w.task))
+	}
+	w.push(own)
 	return nil
 }
 
@@ -155,4 +178,12 @@ func inode(fd int) uint64 {
 		return 0
 	}
 	return status.Ino
+}
+
+// sameFile reports whether two descriptors are open on one file by one mount.
+func sameFile(one, other int) bool {
+	const wanted = unix.STATX_INO | unix.STATX_MNT_ID
+	var a, b unix.Statx_t
+	err := errors.Join(unix.Statx(one, "", unix.AT_EMPTY_PATH, wanted, &a), unix.Statx(other, "", unix.AT_EMPTY_PATH, wanted, &b))
+	return err == nil && a.Ino == b.Ino && a.Mnt_id == b.Mnt_id
 }

@@ -24,7 +24,7 @@ func Serve(options Options) int {
 	unix.CloseOnExec(front)
 	received := signals.Receive()
 	children := &launch.Children{Ended: received.Children}
-	process, err := start(options, children)
+	process, err := start(options)
 	if err != nil {
 		tell(complain(err))
 		return launch.ExitUnverified
@@ -37,7 +37,7 @@ func Serve(options Options) int {
 }
 
 // start starts the program.
-func start(options Options, children *launch.Children) (launch.Process, error) {
+func start(options Options) (launch.Process, error) {
 	if err := launch.Conceal(); err != nil {
 		return launch.Process{}, err
 	}
@@ -55,7 +55,7 @@ func start(options Options, children *launch.Children) (launch.Process, error) {
 	if err := launch.MakeHome(layout.Home); err != nil {
 		return launch.Process{}, err
 	}
-	policy, err := launch.NewPolicy(sandbox.WritableRoots, children)
+	policy, err := launch.NewPolicy(sandbox.WritableRoots)
 	if err != nil {
 		return launch.Process{}, err
 	}

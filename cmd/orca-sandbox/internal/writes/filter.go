@@ -120,6 +120,12 @@ func (c Call) verdict() []bpf.Instruction {
 			notify,
 			allow,
 		}
+	case c.Only != nil:
+		verdict := []bpf.Instruction{loadArgument(c.Only.Argument, 0)}
+		for _, value := range c.Only.List {
+			verdict = append(verdict, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: value, SkipTrue: 1}, notify)
+		}
+		return append(verdict, allow)
 	default:
 		return []bpf.Instruction{notify}
 	}

@@ -24,6 +24,8 @@ func TestNumbersAreTheKernels(t *testing.T) {
 		"utimensat": unix.SYS_UTIMENSAT, "setxattr": unix.SYS_SETXATTR, "lsetxattr": unix.SYS_LSETXATTR,
 		"setxattrat": unix.SYS_SETXATTRAT, "removexattr": unix.SYS_REMOVEXATTR, "lremovexattr": unix.SYS_LREMOVEXATTR,
 		"removexattrat": unix.SYS_REMOVEXATTRAT,
+		"fchmod":        unix.SYS_FCHMOD, "fchown": unix.SYS_FCHOWN, "fsetxattr": unix.SYS_FSETXATTR, "fremovexattr": unix.SYS_FREMOVEXATTR,
+		"ioctl": unix.SYS_IOCTL, "file_setattr": unix.SYS_FILE_SETATTR, "bind": unix.SYS_BIND,
 	} {
 		for _, call := range Calls {
 			if call.Name == name && call.AMD64 != number {
