@@ -93,9 +93,6 @@ func run(o options) error {
 	if err != nil {
 		return err
 	}
-	if mode := deployment.ForNamespace("").Mode; mode != settings.ModeColocated {
-		return fmt.Errorf("settings file %s: mode: %s is not supported by this version, use %s", o.settings, mode, settings.ModeColocated)
-	}
 	folder := certificates.NewFolder(o.webhookCertificates())
 	mgr, err := newManager(o, folder)
 	if err != nil {
