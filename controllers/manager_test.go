@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/orca-agent-engine/orca-operator/controllers"
 	orcatesting "github.com/orca-agent-engine/orca-operator/controllers/internal/testing"
@@ -40,11 +41,17 @@ type manager struct {
 // fail as the given function says.
 func start(t *testing.T, namespace string, fail func(write int, r *http.Request) bool) *manager {
 	t.Helper()
+	return startWith(t, namespace, "", fail)
+}
+
+// startWith is start with lines of a settings file.
+func startWith(t *testing.T, namespace, lines string, fail func(write int, r *http.Request) bool) *manager {
+	t.Helper()
 	m := &manager{t: t, done: make(chan error, 1), writes: &writes{fail: fail}}
 	mgr := m.newManager(namespace)
 	ctx, cancel := context.WithCancel(t.Context())
 	m.cancel, m.client = cancel, mgr.GetClient()
-	if err := controllers.Setup(ctx, mgr, orcatesting.Settings(t, ""), 4); err != nil {
+	if err := controllers.Setup(ctx, mgr, orcatesting.Settings(t, lines), 4); err != nil {
 		t.Fatal(err)
 	}
 	go func() { m.done <- mgr.Start(ctx) }()
@@ -66,6 +73,8 @@ func (m *manager) newManager(namespace string) ctrl.Manager {
 		Cache:   options,
 		Client:  client.Options{FieldOwner: "orca-manager", FieldValidation: "Strict"},
 		Metrics: metricsserver.Options{BindAddress: "0"},
+		// Nothing calls it: what the webhooks refuse, these tests get past them.
+		WebhookServer: webhook.NewServer(webhook.Options{Port: -1}),
 		// One process runs many managers, one after the other.
 		Controller: config.Controller{SkipNameValidation: new(true)},
 	})
@@ -173,4 +182,21 @@ func awaitReconcile(t *testing.T, controller string, change func()) {
 	before := reconciles(t, controller)
 	change()
 	await(t, fmt.Sprintf("the %s controller to look", controller), func() bool { return reconciles(t, controller) > before })
+}
+
+// quiet waits until a controller has had nothing to do for a while, and returns
+// how many times it has finished a piece of work.
+func quiet(t *testing.T, controller string) float64 {
+	t.Helper()
+	const while = 50
+	last, same := reconciles(t, controller), 0
+	await(t, fmt.Sprintf("the %s controller to be quiet", controller), func() bool {
+		now := reconciles(t, controller)
+		same++
+		if now != last {
+			last, same = now, 0
+		}
+		return same > while
+	})
+	return last
 }

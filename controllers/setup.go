@@ -17,13 +17,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/orca-agent-engine/orca-operator/controllers/admission"
 	"github.com/orca-agent-engine/orca-operator/controllers/environment"
 	"github.com/orca-agent-engine/orca-operator/controllers/sandbox"
 	"github.com/orca-agent-engine/orca-operator/controllers/session"
 	"github.com/orca-agent-engine/orca-operator/controllers/settings"
 )
 
-// Setup registers every controller with a manager.
+// Setup registers every controller and webhook with a manager.
 func Setup(ctx context.Context, mgr ctrl.Manager, settings *settings.Settings, workers int) error {
 	environments := &environment.Reconciler{Client: mgr.GetClient(), Settings: settings, Clock: clock.RealClock{}}
 	if err := environments.SetupWithManager(mgr); err != nil {
@@ -40,7 +41,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, settings *settings.Settings, w
 	if err := sessions.SetupWithManager(ctx, mgr); err != nil {
 		return fmt.Errorf("setting up the session controller: %w", err)
 	}
-	return nil
+	return admission.Setup(mgr, settings)
 }
 
 // CacheOptions keep in memory only what the controllers read: the operator's

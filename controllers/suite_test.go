@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -33,7 +35,13 @@ var (
 	restConfig *rest.Config
 	// user is a client of somebody who may do anything.
 	user client.Client
+	// served is where the API server calls the webhooks.
+	served envtest.WebhookInstallOptions
 )
+
+// labelJudged is on namespaces in which the webhooks are called. Elsewhere the
+// controllers meet what the webhooks would have refused.
+const labelJudged = "orca.test/judged"
 
 func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
@@ -49,9 +57,14 @@ func run(m *testing.M) (code int, err error) {
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
 		return 0, fmt.Errorf("KUBEBUILDER_ASSETS must name the folder with etcd and kube-apiserver; make test-unit sets it")
 	}
+	webhooks, err := readWebhooks()
+	if err != nil {
+		return 0, fmt.Errorf("reading the webhooks: %w", err)
+	}
 	environment := &envtest.Environment{
 		CRDDirectoryPaths:     []string{filepath.Join("..", "config", "crd", "bases")},
 		ErrorIfCRDPathMissing: true,
+		WebhookInstallOptions: envtest.WebhookInstallOptions{ValidatingWebhooks: webhooks},
 		// A busy machine takes its time.
 		ControlPlaneStartTimeout: 2 * time.Minute,
 	}
@@ -67,6 +80,7 @@ func run(m *testing.M) (code int, err error) {
 		}
 	}()
 	restConfig.QPS = -1
+	served = environment.WebhookInstallOptions
 	user, err = client.New(restConfig, client.Options{Scheme: scheme})
 	if err != nil {
 		return 0, fmt.Errorf("making a client: %w", err)
@@ -75,6 +89,22 @@ func run(m *testing.M) (code int, err error) {
 		return 0, fmt.Errorf("giving the manager its role: %w", err)
 	}
 	return m.Run(), nil
+}
+
+// readWebhooks returns the webhooks that are shipped, for judged namespaces.
+func readWebhooks() ([]*admissionregistrationv1.ValidatingWebhookConfiguration, error) {
+	data, err := os.ReadFile(filepath.Join("..", "config", "webhook", "webhooks.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}
+	if err := yaml.UnmarshalStrict(data, configuration); err != nil {
+		return nil, err
+	}
+	for i := range configuration.Webhooks {
+		configuration.Webhooks[i].NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{labelJudged: "yes"}}
+	}
+	return []*admissionregistrationv1.ValidatingWebhookConfiguration{configuration}, nil
 }
 
 // allowManager makes the role that the manager is shipped with.

@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"time"
 
@@ -21,9 +22,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	orcav1alpha1 "github.com/orca-agent-engine/orca-operator/api/v1alpha1"
 	"github.com/orca-agent-engine/orca-operator/controllers"
+	"github.com/orca-agent-engine/orca-operator/controllers/certificates"
 	"github.com/orca-agent-engine/orca-operator/controllers/settings"
 )
 
@@ -32,19 +35,46 @@ var version = "devel"
 
 type options struct {
 	settings       string
+	namespace      string
 	metricsAddress string
 	probeAddress   string
 	leaderElect    bool
 	workers        int
+	webhookPort    int
+	certificates   string
+	selfSigned     bool
+	lifetime       time.Duration
+}
+
+// webhookCertificates says where the webhooks' certificates come from.
+func (o options) webhookCertificates() certificates.Options {
+	out := certificates.Options{Folder: o.certificates, Namespace: o.namespace}
+	if o.selfSigned {
+		out.Lifetime = o.lifetime
+	}
+	return out
+}
+
+// validate refuses what nothing could be done with later.
+func (o options) validate() error {
+	if o.selfSigned && o.lifetime <= 0 {
+		return fmt.Errorf("--webhook-certificate-lifetime: %s is not a time that a certificate can be valid for", o.lifetime)
+	}
+	return nil
 }
 
 func main() {
 	o := options{}
 	flag.StringVar(&o.settings, "settings", "/etc/orca/settings.yaml", "the deployment's settings file")
+	flag.StringVar(&o.namespace, "namespace", "orca-system", "the manager's own namespace, which has the Secret of its certificates and its lease")
 	flag.StringVar(&o.metricsAddress, "metrics-bind-address", ":8443", "where metrics are served over HTTPS to authorised callers; 0 turns them off")
 	flag.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "where the probes are served")
 	flag.BoolVar(&o.leaderElect, "leader-elect", false, "let only one of several replicas act")
 	flag.IntVar(&o.workers, "workers", 50, "how many sessions are worked on at the same time")
+	flag.IntVar(&o.webhookPort, "webhook-port", 9443, "the port on which the webhooks are served")
+	flag.StringVar(&o.certificates, "webhook-certificates", "/var/run/orca/webhook", "the folder with the webhooks' tls.crt and tls.key, which are served anew whenever they change")
+	flag.BoolVar(&o.selfSigned, "webhook-self-signed", true, "make the webhooks' certificates, shared by all replicas; without, somebody else puts them in the folder and their CA in the webhooks' configuration")
+	flag.DurationVar(&o.lifetime, "webhook-certificate-lifetime", 90*24*time.Hour, "how long a certificate that the manager makes is valid; it is renewed when a third is left")
 	logging := zap.Options{}
 	logging.BindFlags(flag.CommandLine)
 	flag.Parse()
@@ -56,15 +86,19 @@ func main() {
 }
 
 func run(o options) error {
+	if err := o.validate(); err != nil {
+		return err
+	}
 	deployment, err := settings.Load(o.settings)
 	if err != nil {
 		return err
 	}
-	if mode := deployment.ForNamespace("").Mode; mode != settings.ModeColocated {
-		return fmt.Errorf("settings file %s: mode: %s is not supported by this version, use %s", o.settings, mode, settings.ModeColocated)
-	}
-	mgr, err := newManager(o)
+	folder := certificates.NewFolder(o.webhookCertificates())
+	mgr, err := newManager(o, folder)
 	if err != nil {
+		return err
+	}
+	if err := certificates.Setup(mgr, folder, o.webhookCertificates()); err != nil {
 		return err
 	}
 	ctx := ctrl.SetupSignalHandler()
@@ -75,11 +109,12 @@ func run(o options) error {
 	return mgr.Start(ctx)
 }
 
-func newManager(o options) (ctrl.Manager, error) {
+func newManager(o options, folder *certificates.Folder) (ctrl.Manager, error) {
 	cacheOptions, err := controllers.CacheOptions()
 	if err != nil {
 		return nil, err
 	}
+	maps.Copy(cacheOptions.ByObject, o.webhookCertificates().Cached())
 	restConfig, err := ctrl.GetConfig()
 	if err != nil {
 		return nil, fmt.Errorf("finding the API server: %w", err)
@@ -95,8 +130,10 @@ func newManager(o options) (ctrl.Manager, error) {
 		},
 		Metrics:                       metricsOptions(o.metricsAddress),
 		HealthProbeBindAddress:        o.probeAddress,
+		WebhookServer:                 webhook.NewServer(webhookOptions(o.webhookPort, folder)),
 		LeaderElection:                o.leaderElect,
 		LeaderElectionID:              "orca-manager",
+		LeaderElectionNamespace:       o.namespace,
 		LeaderElectionReleaseOnCancel: true,
 	})
 	if err != nil {
@@ -112,22 +149,31 @@ func newScheme() *runtime.Scheme {
 	return scheme
 }
 
-// metricsOptions turns HTTP/2 off: its known weaknesses aren't worth what a
-// metrics endpoint would gain from it.
 func metricsOptions(address string) metricsserver.Options {
 	return metricsserver.Options{
 		BindAddress:    address,
 		SecureServing:  true,
 		FilterProvider: filters.WithAuthenticationAndAuthorization,
-		TLSOpts:        []func(*tls.Config){func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} }},
+		TLSOpts:        []func(*tls.Config){withoutHTTP2},
 	}
 }
+
+func webhookOptions(port int, folder *certificates.Folder) webhook.Options {
+	return webhook.Options{
+		Port:    port,
+		TLSOpts: []func(*tls.Config){withoutHTTP2, func(c *tls.Config) { c.GetCertificate = folder.GetCertificate }},
+	}
+}
+
+// withoutHTTP2: its known weaknesses aren't worth what the manager's servers
+// would gain from it.
+func withoutHTTP2(c *tls.Config) { c.NextProtos = []string{"http/1.1"} }
 
 func addProbes(mgr ctrl.Manager) error {
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return fmt.Errorf("adding the liveness check: %w", err)
 	}
-	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
+	if err := mgr.AddReadyzCheck("webhook", mgr.GetWebhookServer().StartedChecker()); err != nil {
 		return fmt.Errorf("adding the readiness check: %w", err)
 	}
 	return nil

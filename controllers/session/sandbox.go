@@ -84,7 +84,7 @@ func (j *judgement) stopping(pod *corev1.Pod) {
 func (j *judgement) run(pod *corev1.Pod) {
 	j.prepared(pod)
 	j.status.State = orcav1alpha1.SessionStateRunning
-	j.conditions().Reached(orcav1alpha1.ReasonRunning, "the agent is running")
+	j.conditions().Reached(orcav1alpha1.ReasonRunning, j.runningMessage())
 }
 
 // judgeStarting is about a sandbox whose agent hasn't been executed yet. A
@@ -123,11 +123,14 @@ const (
 
 // judgeEnd is about a sandbox whose agent's container has ended by itself.
 func (j *judgement) judgeEnd(pod *corev1.Pod, end *corev1.ContainerStateTerminated) {
-	if j.ran() {
+	switch {
+	case !j.ran():
+		j.judgeQuickEnd(pod, end)
+	case j.separate():
+		j.endSeparate(pod, end)
+	default:
 		j.endAgent(end)
-		return
 	}
-	j.judgeQuickEnd(pod, end)
 }
 
 // judgeQuickEnd is about a container that ended before its agent was seen
@@ -189,7 +192,7 @@ func (j *judgement) endAgent(end *corev1.ContainerStateTerminated) {
 	ran := max(end.FinishedAt.Sub(end.StartedAt.Time), 0)
 	exceeded := ran >= j.remaining()
 	j.status.RunSeconds += int32(ran.Seconds())
-	j.status.ExitCode = new(end.ExitCode)
+	j.status.ExitCode = j.exitCode(end)
 	j.status.EndTime = end.FinishedAt
 	switch {
 	case end.Reason == reasonOOMKilled && end.ExitCode == exitKilled:

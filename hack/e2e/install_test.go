@@ -110,6 +110,9 @@ func TestTheManagerCanDoNoMoreThanItNeeds(t *testing.T) {
 			t.Errorf("the manager can %s %s", denied[0], denied[1])
 		}
 	}
+	if canI(t, "orca-system", manager, "list", "secrets") || canI(t, "orca-system", manager, "create", "secrets") {
+		t.Error("the manager can do more than look after the one Secret of its certificates")
+	}
 	if !canI(t, "default", manager, "create", "pods") {
 		t.Error("the manager can't create pods: the answers above mean nothing")
 	}

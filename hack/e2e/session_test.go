@@ -102,20 +102,19 @@ func TestASessionWithoutItsProgramFailsSetup(t *testing.T) {
 	}
 }
 
-func TestPackagesKeepEverySessionFromStarting(t *testing.T) {
+func TestWhatBreaksARuleIsRefusedWhenItIsMade(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespace(t)
 	env := environment(namespace, "env")
 	env.Spec.Config.Packages = []string{"numpy"}
-	create(t, env)
-	s := session(namespace, "exit 0")
-	create(t, s)
-	awaitReason(t, s, orcav1alpha1.ReasonPackagesUnsupported)
-	if s.Status.State != orcav1alpha1.SessionStateIdle || s.Status.PodName != "" {
-		t.Errorf("state %s with pod %q, want Idle without one", s.Status.State, s.Status.PodName)
+	if err := cluster.Create(t.Context(), env); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec.config.packages") {
+		t.Errorf("making an environment with packages: %v, want a refusal that names them", err)
 	}
-	update(t, env, func() { env.Spec.Config.Packages = nil })
-	awaitReason(t, s, orcav1alpha1.ReasonCompleted)
+	s := session(namespace, "exit 0")
+	s.Spec.Resources = []orcav1alpha1.SessionResource{file("hosts", "hosts", "/etc/hosts")}
+	if err := cluster.Create(t.Context(), s); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec.resources[0].file.mountPath") {
+		t.Errorf("making a session with a file in /etc: %v, want a refusal that names its path", err)
+	}
 }
 
 func TestASessionGoesIdleAndResumes(t *testing.T) {

@@ -19,7 +19,7 @@ sandbox:
 
 // Settings returns the settings of a deployment that has a command for its
 // agents, with the given lines of a settings file.
-func Settings(t *testing.T, lines string) *settings.Settings {
+func Settings(t testing.TB, lines string) *settings.Settings {
 	t.Helper()
 	return SettingsWithoutCommand(t, "  command: [agent]\n"+lines)
 }
