@@ -1,0 +1,367 @@
+// Copyright The Orca Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package repository_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/credential"
+	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/gitbox"
+	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/repository"
+	"github.com/orca-agent-engine/orca-operator/controllers/manifest"
+	"github.com/orca-agent-engine/orca-operator/hack/gitserver"
+)
+
+// cloner is the user that clones, one that the system has no account of: F08, P25.
+const cloner = 1000650000
+
+// cloneRole is the subcommand of the test's program that calls All.
+const cloneRole = "clone"
+
+// program is a copy of the test's program that other users can execute.
+var program string
+
+// TestMain lets the test's program be what the sandbox's program is to git, and
+// the process that clones.
+func TestMain(m *testing.M) {
+	roles := map[string]func([]string) int{
+		gitbox.Subcommand: gitbox.Enter, credential.HelperSubcommand: credential.Helper, credential.SSHSubcommand: credential.SSH,
+		cloneRole: cloneAll,
+	}
+	if len(os.Args) > 1 && roles[os.Args[1]] != nil {
+		os.Exit(roles[os.Args[1]](os.Args[2:]))
+	}
+	os.Exit(testAll(m))
+}
+
+func testAll(m *testing.M) int {
+	folder, err := os.MkdirTemp("", "repository-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(folder)
+	program = filepath.Join(folder, "orca-sandbox")
+	if err := errors.Join(os.Chmod(folder, 0o755), copyProgram()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
+}
+
+func copyProgram() error {
+	own, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	content, err := os.ReadFile(own)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(program, content, 0o755)
+}
+
+// order is what the process that clones is told.
+type order struct {
+	Clones  []repository.Clone
+	Options repository.Options
+	Limit   time.Duration
+}
+
+// answer is what it answers.
+type answer struct {
+	Commits map[string]string
+	Error   *repository.Error
+	// Platform is an error that is no repository's.
+	Platform string
+}
+
+func cloneAll([]string) int {
+	var o order
+	if err := json.NewDecoder(os.Stdin).Decode(&o); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), o.Limit)
+	defer cancel()
+	commits, err := repository.All(ctx, o.Clones, o.Options, slog.New(slog.NewTextHandler(os.Stderr, nil)))
+	a := answer{Commits: commits}
+	if failed, is := errors.AsType[*repository.Error](err); is {
+		a.Error = failed
+	} else if err != nil {
+		a.Platform = err.Error()
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(a); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// pod is what the setup container sees.
+type pod struct {
+	t *testing.T
+	// volume is where trees appear, work the folder in memory, secrets where
+	// credentials are mounted.
+	volume, work, secrets string
+	options               repository.Options
+	limit                 time.Duration
+	// log is what the last run logged.
+	log string
+}
+
+func newPod(t *testing.T) *pod {
+	t.Helper()
+	folder := t.TempDir()
+	p := &pod{
+		t: t, limit: time.Minute,
+		volume: filepath.Join(folder, "volume"), work: filepath.Join(folder, "work"), secrets: filepath.Join(folder, "secrets"),
+	}
+	p.must(os.Chmod(folder, 0o755))
+	p.must(os.Chmod(filepath.Dir(folder), 0o755))
+	for _, folder := range []string{p.volume, p.work, p.secrets} {
+		p.must(os.Mkdir(folder, 0o755))
+	}
+	for _, folder := range []string{p.volume, p.work} {
+		p.own(folder)
+	}
+	p.options.Work = p.work
+	return p
+}
+
+func (p *pod) must(err error) {
+	p.t.Helper()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// own gives a folder to the user that clones.
+func (p *pod) own(path string) {
+	p.t.Helper()
+	if os.Geteuid() == 0 {
+		p.must(os.Chown(path, cloner, cloner))
+	}
+}
+
+// as makes a command run as the user that clones.
+func as(command *exec.Cmd) *exec.Cmd {
+	if os.Geteuid() == 0 {
+		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: cloner, Gid: cloner}}
+	}
+	return command
+}
+
+// secret mounts a Secret as the kubelet does and returns its folder.
+func (p *pod) secret(name string, keys map[string]string) string {
+	p.t.Helper()
+	folder := filepath.Join(p.secrets, name)
+	p.must(os.MkdirAll(filepath.Join(folder, "..2026_01_01"), 0o755))
+	p.must(os.Symlink("..2026_01_01", filepath.Join(folder, "..data")))
+	for key, value := range keys {
+		p.must(os.WriteFile(filepath.Join(folder, "..data", key), []byte(value), 0o644))
+		p.must(os.Symlink(filepath.Join("..data", key), filepath.Join(folder, key)))
+	}
+	return folder
+}
+
+// clone is a repository to clone, into a folder of the resource's name.
+func (p *pod) clone(resource, url string, change ...func(*manifest.Repository)) repository.Clone {
+	clone := repository.Clone{Folder: p.tree(resource), Repository: manifest.Repository{Resource: resource, URL: url, Path: "/workspace/" + resource}}
+	for _, change := range change {
+		change(&clone.Repository)
+	}
+	return clone
+}
+
+// with gives a repository a Secret.
+func (p *pod) with(name string, keys map[string]string) func(*manifest.Repository) {
+	p.t.Helper()
+	folder := p.secret(name, keys)
+	return func(r *manifest.Repository) { r.Secret, r.Credential = name, folder }
+}
+
+func (p *pod) tree(resource string) string { return filepath.Join(p.volume, resource) }
+
+// run clones and returns how it went.
+func (p *pod) run(clones ...repository.Clone) answer {
+	p.t.Helper()
+	_, wait := p.start(clones...)
+	return wait()
+}
+
+// start starts to clone. The returned function waits for the end.
+func (p *pod) start(clones ...repository.Clone) (*exec.Cmd, func() answer) {
+	p.t.Helper()
+	input, err := json.Marshal(order{clones, p.options, p.limit})
+	p.must(err)
+	// No mode may depend on the umask.
+	command := as(exec.CommandContext(p.t.Context(), "sh", "-c", `umask 077; exec "$@"`, "sh", program, cloneRole))
+	command.Dir = "/"
+	command.Env = []string{"PATH=" + os.Getenv("PATH")}
+	var output, log bytes.Buffer
+	command.Stdin, command.Stdout, command.Stderr = bytes.NewReader(input), &output, &log
+	p.must(command.Start())
+	return command, func() answer {
+		p.t.Helper()
+		err := command.Wait()
+		p.log = log.String()
+		if err != nil {
+			p.t.Fatalf("%v, log:\n%s", err, p.log)
+		}
+		var a answer
+		p.must(json.NewDecoder(&output).Decode(&a))
+		p.wantNothingLeft()
+		return a
+	}
+}
+
+// wantNothingLeft checks that no half-made tree and nothing in memory remains.
+func (p *pod) wantNothingLeft() {
+	p.t.Helper()
+	for pattern, what := range map[string]string{filepath.Join(p.work, "*"): "in memory", filepath.Join(p.volume, ".*"): "of a half-made tree"} {
+		if left, err := filepath.Glob(pattern); err != nil || len(left) > 0 {
+			p.t.Errorf("left %s: %v (%v)", what, left, err)
+		}
+	}
+}
+
+// wantCommits clones and checks what was checked out.
+func (p *pod) wantCommits(want map[string]string, clones ...repository.Clone) {
+	p.t.Helper()
+	a := p.run(clones...)
+	if a.Error != nil || a.Platform != "" {
+		p.t.Fatalf("cloning failed: %+v %s, log:\n%s", a.Error, a.Platform, p.log)
+	}
+	for resource, commit := range want {
+		if a.Commits[resource] != commit {
+			p.t.Errorf("%s is at %q, want %q", resource, a.Commits[resource], commit)
+		}
+		if got := p.git(resource, "rev-parse", "HEAD"); got != commit {
+			p.t.Errorf("HEAD of %s is %s, want %s", resource, got, commit)
+		}
+		p.wantClean(resource)
+	}
+}
+
+// wantClean checks, as an agent would, that nothing looks changed, and that no
+// file has to be read to know it.
+func (p *pod) wantClean(resource string) {
+	p.t.Helper()
+	if got := p.git(resource, "status", "--porcelain"); got != "" {
+		p.t.Errorf("the status of %s:\n%s", resource, got)
+	}
+}
+
+// wantFailure clones and checks the cause of the failure.
+func (p *pod) wantFailure(resource string, parts []string, clones ...repository.Clone) answer {
+	p.t.Helper()
+	a := p.run(clones...)
+	if a.Error == nil || a.Error.Resource != resource {
+		p.t.Fatalf("got %+v %+v, want %s to fail, log:\n%s", a, a.Error, resource, p.log)
+	}
+	for _, part := range parts {
+		if !strings.Contains(a.Error.Cause, part) {
+			p.t.Errorf("the cause is %q, want it to have %q", a.Error.Cause, part)
+		}
+	}
+	if len(a.Error.Cause) > 400 || strings.ContainsAny(a.Error.Cause, "\n\r\t") {
+		p.t.Errorf("the cause has %d bytes or isn't one line: %q", len(a.Error.Cause), a.Error.Cause)
+	}
+	if _, err := os.Lstat(p.tree(resource)); err == nil {
+		p.t.Errorf("the tree of %s is there", resource)
+	}
+	return a
+}
+
+// git runs git in a tree as an agent that can't write there does.
+func (p *pod) git(resource string, arguments ...string) string {
+	p.t.Helper()
+	command := as(exec.CommandContext(p.t.Context(), "git", append([]string{"-C", p.tree(resource)}, arguments...)...))
+	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_OPTIONAL_LOCKS=0"}
+	output, err := command.CombinedOutput()
+	if err != nil {
+		p.t.Fatalf("git %s: %v\n%s", arguments, err, output)
+	}
+	return strings.TrimRight(string(output), "\n")
+}
+
+// content returns what a path of a tree has.
+func (p *pod) content(resource, path string) string {
+	p.t.Helper()
+	name := filepath.Join(p.tree(resource), path)
+	if target, err := os.Readlink(name); err == nil {
+		return "-> " + target
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return "(none)"
+	}
+	defer file.Close()
+	content, err := io.ReadAll(file)
+	p.must(err)
+	return string(content)
+}
+
+// cloneByHand clones with git alone, as a user does.
+func (p *pod) cloneByHand(resource string, server *gitserver.Server, user, password, url string, flags []string) {
+	p.t.Helper()
+	authority := filepath.Join(p.t.TempDir(), "ca.pem")
+	p.must(os.WriteFile(authority, []byte(server.CA()), 0o600))
+	withLogin := strings.Replace(url, "://", "://"+user+":"+password+"@", 1)
+	arguments := append([]string{"-c", "init.templateDir=", "clone", "--quiet", "--no-recurse-submodules"}, flags...)
+	p.runByHand(append(arguments, withLogin, p.tree(resource)), "GIT_SSL_CAINFO="+authority)
+	p.runByHand([]string{"-C", p.tree(resource), "remote", "set-url", "origin", url})
+	// The user that clones owns its trees.
+	p.must(filepath.WalkDir(p.tree(resource), func(path string, _ fs.DirEntry, err error) error {
+		if err == nil && os.Geteuid() == 0 {
+			err = os.Lchown(path, cloner, cloner)
+		}
+		return err
+	}))
+}
+
+func (p *pod) runByHand(arguments []string, variables ...string) {
+	p.t.Helper()
+	command := exec.CommandContext(p.t.Context(), "git", arguments...)
+	command.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null"}, variables...)
+	if output, err := command.CombinedOutput(); err != nil {
+		p.t.Fatalf("git %s: %v\n%s", arguments, err, output)
+	}
+}
+
+// modes returns the modes of a working tree's entries.
+func (p *pod) modes(resource string) map[string]string {
+	p.t.Helper()
+	found := map[string]string{}
+	p.must(filepath.WalkDir(p.tree(resource), func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.Name() == ".git":
+			return fs.SkipDir
+		}
+		info, err := entry.Info()
+		found[strings.TrimPrefix(path, p.tree(resource))] = info.Mode().String()
+		return err
+	}))
+	return found
+}
+
+func sortLines(text string) []string { return slices.Sorted(strings.SplitSeq(text, "\n")) }
