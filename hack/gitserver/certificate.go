@@ -20,7 +20,8 @@ import (
 // of its own, which comes last in its chain.
 func newCertificate(t testing.TB, address string) tls.Certificate {
 	t.Helper()
-	authority := template("Authority of the test's repositories")
+	// Clients tell authorities apart by their names.
+	authority := template("Authority of the test's repositories " + rand.Text())
 	authority.IsCA, authority.BasicConstraintsValid = true, true
 	authority.KeyUsage = x509.KeyUsageCertSign
 	authorityKey := newKey(t)

@@ -72,11 +72,13 @@ func (r *Repository) handle(w http.ResponseWriter, request *http.Request) {
 		<-request.Context().Done()
 	case settings.FailTimes != 0:
 		http.Error(w, settings.FailBody, settings.Fail)
-	case settings.RedirectTo != "":
+	case settings.RedirectTo != "" && !settings.RedirectAuthorized:
 		http.Redirect(w, request, settings.RedirectTo+request.URL.RequestURI(), http.StatusFound)
 	case user != settings.User || password != settings.Password:
 		w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
 		http.Error(w, "authentication required", http.StatusUnauthorized)
+	case settings.RedirectTo != "":
+		http.Redirect(w, request, settings.RedirectTo+request.URL.RequestURI(), http.StatusFound)
 	case strings.HasSuffix(request.URL.Path, "/info/lfs/objects/batch"):
 		r.server.serveBatch(w, request, settings)
 	default:

@@ -46,6 +46,8 @@ type Settings struct {
 	// RedirectTo is the address, without the repository's path, to which requests
 	// are redirected.
 	RedirectTo string
+	// RedirectAuthorized redirects only requests with the right credential.
+	RedirectAuthorized bool
 	// RefuseUnadvertised hands out only what a branch or tag points at, by the
 	// old protocol, as servers may.
 	RefuseUnadvertised bool

@@ -104,6 +104,9 @@ var symptoms = []symptom{
 	{regexp.MustCompile(`transport '.*' not allowed|[Pp]rotocol "?.*"? (not supported|disabled)|Unsupported protocol`), permanent, func(j *job, s step) string {
 		return fmt.Sprintf("%s leads to an address of a kind that is not allowed", j.subject(s))
 	}},
+	{regexp.MustCompile(`error: 3\d\d\b|url base from redirection`), permanent, func(j *job, s step) string {
+		return fmt.Sprintf("%s redirects as git does not follow: use the address that it leads to", j.subject(s))
+	}},
 	{regexp.MustCompile(`No space left on device|Disk quota exceeded`), permanent, func(*job, step) string {
 		return "the volume of the clone is full"
 	}},

@@ -6,16 +6,19 @@ package repository_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -145,6 +148,14 @@ func newPod(t *testing.T) *pod {
 	return p
 }
 
+// again returns a pod with the same secrets for a part of a test.
+func (p *pod) again(t *testing.T) *pod {
+	t.Helper()
+	other := newPod(t)
+	other.options.ExtraCA, other.secrets = p.options.ExtraCA, p.secrets
+	return other
+}
+
 func (p *pod) must(err error) {
 	p.t.Helper()
 	if err != nil {
@@ -182,8 +193,8 @@ func (p *pod) secret(name string, keys map[string]string) string {
 }
 
 // clone is a repository to clone, into a folder of the resource's name.
-func (p *pod) clone(resource, url string, change ...func(*manifest.Repository)) repository.Clone {
-	clone := repository.Clone{Folder: p.tree(resource), Repository: manifest.Repository{Resource: resource, URL: url, Path: "/workspace/" + resource}}
+func (p *pod) clone(resource, address string, change ...func(*manifest.Repository)) repository.Clone {
+	clone := repository.Clone{Folder: p.tree(resource), Repository: manifest.Repository{Resource: resource, URL: address, Path: "/workspace/" + resource}}
 	for _, change := range change {
 		change(&clone.Repository)
 	}
@@ -228,6 +239,9 @@ func (p *pod) start(clones ...repository.Clone) (*exec.Cmd, func() answer) {
 		var a answer
 		p.must(json.NewDecoder(&output).Decode(&a))
 		p.wantNothingLeft()
+		if left := p.processes(); len(left) > 0 {
+			p.t.Errorf("processes are left behind: %v", left)
+		}
 		return a
 	}
 }
@@ -320,14 +334,14 @@ func (p *pod) content(resource, path string) string {
 }
 
 // cloneByHand clones with git alone, as a user does.
-func (p *pod) cloneByHand(resource string, server *gitserver.Server, user, password, url string, flags []string) {
+func (p *pod) cloneByHand(resource string, server *gitserver.Server, user, password, address string, flags []string) {
 	p.t.Helper()
 	authority := filepath.Join(p.t.TempDir(), "ca.pem")
 	p.must(os.WriteFile(authority, []byte(server.CA()), 0o600))
-	withLogin := strings.Replace(url, "://", "://"+user+":"+password+"@", 1)
+	withLogin := strings.Replace(address, "://", "://"+user+":"+password+"@", 1)
 	arguments := append([]string{"-c", "init.templateDir=", "clone", "--quiet", "--no-recurse-submodules"}, flags...)
 	p.runByHand(append(arguments, withLogin, p.tree(resource)), "GIT_SSL_CAINFO="+authority)
-	p.runByHand([]string{"-C", p.tree(resource), "remote", "set-url", "origin", url})
+	p.runByHand([]string{"-C", p.tree(resource), "remote", "set-url", "origin", address})
 	// The user that clones owns its trees.
 	p.must(filepath.WalkDir(p.tree(resource), func(path string, _ fs.DirEntry, err error) error {
 		if err == nil && os.Geteuid() == 0 {
@@ -365,3 +379,48 @@ func (p *pod) modes(resource string) map[string]string {
 }
 
 func sortLines(text string) []string { return slices.Sorted(strings.SplitSeq(text, "\n")) }
+
+// processes returns the ids of those that belong to the pod's clones.
+func (p *pod) processes() []int {
+	p.t.Helper()
+	environments, err := filepath.Glob("/proc/[0-9]*/environ")
+	p.must(err)
+	var found []int
+	for _, path := range environments {
+		// A zombie has none any more.
+		if content, err := os.ReadFile(path); err == nil && bytes.Contains(content, []byte(p.work)) {
+			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			p.must(err)
+			found = append(found, pid)
+		}
+	}
+	return found
+}
+
+// wantNowhere checks that a secret, in the forms that it may take, is neither in
+// the log nor in a file of a tree.
+func (p *pod) wantNowhere(secrets ...string) {
+	p.t.Helper()
+	for _, secret := range secrets {
+		for _, form := range []string{secret, url.QueryEscape(secret), base64.StdEncoding.EncodeToString([]byte(secret))} {
+			if strings.Contains(p.log, form) {
+				p.t.Errorf("%q is in the log:\n%s", form, p.log)
+			}
+			p.wantInNoFile(form)
+		}
+	}
+}
+
+func (p *pod) wantInNoFile(text string) {
+	p.t.Helper()
+	p.must(filepath.WalkDir(p.volume, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if bytes.Contains(content, []byte(text)) {
+			p.t.Errorf("%q is in %s", text, path)
+		}
+		return err
+	}))
+}

@@ -62,7 +62,7 @@ func newJob(clone Clone, shared shared, name string, log *slog.Logger) (*job, er
 
 // readSecret reads the credential and checks it before anybody is asked.
 func (j *job) readSecret() error {
-	j.secrets = newScrubber(credential.Secret{}, j.staging, j.work)
+	j.secrets = newScrubber(credential.Secret{}, j.staging, j.work, j.shared.work)
 	if j.clone.Secret == "" {
 		if j.grant.Endpoint.Scheme == "ssh" {
 			return &failure{text: fmt.Sprintf("%s needs credentials: a Secret with the keys ssh-privatekey and known_hosts", j.grant.Endpoint)}
@@ -73,7 +73,7 @@ func (j *job) readSecret() error {
 	if err != nil {
 		return &failure{text: err.Error()}
 	}
-	j.secrets = newScrubber(secret, j.staging, j.work)
+	j.secrets = newScrubber(secret, j.staging, j.work, j.shared.work)
 	if err := secret.Check(j.grant.Endpoint); err != nil {
 		failed := &failure{text: err.Error()}
 		if _, is := errors.AsType[*credential.MissingError](err); is {

@@ -46,26 +46,37 @@ func (p *progress) tell(line string) {
 // listener takes the output of one process.
 type listener struct {
 	progress *progress
-	// rest is a line that hasn't ended.
-	rest []byte
+	// rest is a line that hasn't ended, and returned that a carriage return was
+	// the last of it.
+	rest     []byte
+	returned bool
 	// lines are those that aren't progress, the latest.
 	lines []string
 }
 
-// Write takes a part of the output. Progress ends its lines by a carriage
-// return, so as to overwrite them.
+// Write takes a part of the output. Progress ends its lines by a carriage return
+// alone, so as to overwrite them.
 func (l *listener) Write(data []byte) (int, error) {
 	size := len(data)
-	for {
+	for len(data) > 0 {
+		if l.returned {
+			l.endLine(data[0] != '\n')
+			data = bytes.TrimPrefix(data, []byte{'\n'})
+			l.returned = false
+			continue
+		}
 		end := bytes.IndexAny(data, "\r\n")
 		if end < 0 {
 			l.keep(data)
-			return size, nil
+			break
 		}
 		l.keep(data[:end])
-		l.endLine(data[end] == '\r')
+		if l.returned = data[end] == '\r'; !l.returned {
+			l.endLine(false)
+		}
 		data = data[end+1:]
 	}
+	return size, nil
 }
 
 func (l *listener) keep(data []byte) {

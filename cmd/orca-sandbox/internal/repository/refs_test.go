@@ -50,6 +50,7 @@ func newServer(t *testing.T, p *pod) *gitserver.Server {
 // F07, P22: a branch, a tag or a commit is what is asked for and nothing else,
 // with the whole history or a part of it.
 func TestEveryKindOfRefIsCheckedOut(t *testing.T) {
+	t.Parallel()
 	p := newPod(t)
 	server := newServer(t, p)
 	app := server.NewRepository("org/app.git", gitserver.Settings{})
@@ -96,6 +97,7 @@ func TestEveryKindOfRefIsCheckedOut(t *testing.T) {
 // A commit that no branch or tag points at is found where the server hands out
 // single commits, and where it refuses to, by fetching everything.
 func TestACommitIsFoundOnEveryServer(t *testing.T) {
+	t.Parallel()
 	p := newPod(t)
 	server := newServer(t, p)
 	app := server.NewRepository("org/app.git", gitserver.Settings{})
@@ -131,6 +133,7 @@ func TestACommitIsFoundOnEveryServer(t *testing.T) {
 
 // P22: what isn't there is named, and nothing takes its place.
 func TestWhatIsNotThereIsNamed(t *testing.T) {
+	t.Parallel()
 	p := newPod(t)
 	server := newServer(t, p)
 	app := server.NewRepository("org/app.git", gitserver.Settings{})
@@ -180,6 +183,7 @@ func TestWhatIsNotThereIsNamed(t *testing.T) {
 }
 
 func TestRepositoriesOfTheOtherHashAreCloned(t *testing.T) {
+	t.Parallel()
 	p := newPod(t)
 	server := newServer(t, p)
 	app := server.NewSHA256Repository("org/app.git", gitserver.Settings{})
@@ -193,6 +197,7 @@ func TestRepositoriesOfTheOtherHashAreCloned(t *testing.T) {
 }
 
 func TestAServerWhoseHeadIsNoBranchIsCloned(t *testing.T) {
+	t.Parallel()
 	p := newPod(t)
 	server := newServer(t, p)
 	app := server.NewRepository("org/app.git", gitserver.Settings{})
@@ -207,6 +212,7 @@ func TestAServerWhoseHeadIsNoBranchIsCloned(t *testing.T) {
 
 // Apart from its hooks, a clone looks as git itself makes it.
 func TestACloneLooksLikeAnyOther(t *testing.T) {
+	t.Parallel()
 	p := newPod(t)
 	server := newServer(t, p)
 	app := server.NewRepository("org/app.git", gitserver.Settings{User: "bot", Password: "s3cret-token"})
