@@ -4,6 +4,7 @@
 package gitserver
 
 import (
+	"bytes"
 	"io"
 	"log"
 	"net/http"
@@ -68,7 +69,7 @@ func (r *Repository) handle(w http.ResponseWriter, request *http.Request) {
 	settings := r.use(request)
 	user, password, _ := request.BasicAuth()
 	switch {
-	case settings.Stall:
+	case settings.Stall, settings.StallPack && isPack(request):
 		<-request.Context().Done()
 	case settings.FailTimes != 0:
 		http.Error(w, settings.FailBody, settings.Fail)
@@ -102,8 +103,15 @@ func (r *Repository) use(request *http.Request) Settings {
 	return settings
 }
 
+// isPack reports whether a request asks for a pack. By the new protocol, one for
+// the list of refs goes to the same place.
 func isPack(request *http.Request) bool {
-	return strings.HasSuffix(request.URL.Path, "/git-upload-pack")
+	if !strings.HasSuffix(request.URL.Path, "/git-upload-pack") {
+		return false
+	}
+	body, _ := io.ReadAll(request.Body)
+	request.Body = io.NopCloser(bytes.NewReader(body))
+	return !bytes.Contains(body, []byte("command=ls-refs"))
 }
 
 // serveGit hands a request to git.

@@ -43,6 +43,8 @@ type Settings struct {
 	Drop int
 	// Stall has requests wait for an answer until the client gives up.
 	Stall bool
+	// StallPack has the requests of packs wait so.
+	StallPack bool
 	// RedirectTo is the address, without the repository's path, to which requests
 	// are redirected.
 	RedirectTo string

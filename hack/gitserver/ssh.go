@@ -28,6 +28,22 @@ type SSH struct {
 	KnownHosts string
 
 	address string
+	folder  string
+	t       testing.TB
+}
+
+// Address returns ssh://host:port.
+func (s *SSH) Address() string { return "ssh://" + s.address }
+
+// Admit lets another private key in, too.
+func (s *SSH) Admit(key string) {
+	s.t.Helper()
+	path := filepath.Join(s.t.TempDir(), "key")
+	write(s.t, path, key, 0o600)
+	public, err := exec.Command("ssh-keygen", "-y", "-f", path).Output()
+	must(s.t, err)
+	admitted := filepath.Join(s.folder, "authorized_keys")
+	write(s.t, admitted, read(s.t, admitted)+string(public), 0o600)
 }
 
 // URL returns the address of what is at a path of the server.
@@ -54,7 +70,7 @@ func (s *Server) StartSSH() *SSH {
 	host, port, err := net.SplitHostPort(address)
 	must(s.t, err)
 	return &SSH{
-		User: current.Username, Key: read(s.t, filepath.Join(folder, "client")), address: address,
+		User: current.Username, Key: read(s.t, filepath.Join(folder, "client")), address: address, folder: folder, t: s.t,
 		KnownHosts: fmt.Sprintf("[%s]:%s %s", host, port, read(s.t, filepath.Join(folder, "host.pub"))),
 	}
 }

@@ -117,6 +117,8 @@ func (s Secret) checkSSH(endpoint Endpoint) error {
 		return &MissingError{fmt.Sprintf("Secret %q has no key %q: its %q is for https:// addresses, not for %s", s.Name, privateKeyKey, passwordKey, endpoint)}
 	case s.PrivateKey == "":
 		return s.missing(privateKeyKey)
+	case !usable(s.PrivateKey):
+		return fmt.Errorf("the key %q of Secret %q is not a private key without a passphrase", privateKeyKey, s.Name)
 	case strings.TrimSpace(s.KnownHosts) == "":
 		return &MissingError{fmt.Sprintf("Secret %q has no key %q, so the host key of %s can't be verified: add what ssh-keyscan prints for the host", s.Name, knownHostsKey, endpoint)}
 	}

@@ -95,7 +95,7 @@ var symptoms = []symptom{
 		return fmt.Sprintf("the key ssh-privatekey of %s is not a private key without a passphrase", j.secretName())
 	}},
 	{regexp.MustCompile(`Permission denied \(|Authentication failed|could not read (Username|Password)|returned error: 40[13]\b|HTTP 40[13]\b|Authorization error|[Aa]uthentication required|Git credentials for .* not found`), permanent, (*job).refused},
-	{regexp.MustCompile(`from proxy after CONNECT|response 40[0-9]|Proxy Authentication Required|error: 407`), permanent, func(j *job, s step) string {
+	{regexp.MustCompile(`from proxy after CONNECT|response 40[0-9]|Proxy Authentication Required|returned error: 407`), permanent, func(j *job, s step) string {
 		return fmt.Sprintf("the proxy of setup.proxy does not let through to %s", j.subject(s))
 	}},
 	{regexp.MustCompile(`certificate problem|certificate verif|x509: |certificate subject name|does not match target host name`), permanent, func(j *job, s step) string {
@@ -104,7 +104,7 @@ var symptoms = []symptom{
 	{regexp.MustCompile(`transport '.*' not allowed|[Pp]rotocol "?.*"? (not supported|disabled)|Unsupported protocol`), permanent, func(j *job, s step) string {
 		return fmt.Sprintf("%s leads to an address of a kind that is not allowed", j.subject(s))
 	}},
-	{regexp.MustCompile(`error: 3\d\d\b|url base from redirection`), permanent, func(j *job, s step) string {
+	{regexp.MustCompile(`returned error: 3\d\d\b|url base from redirection`), permanent, func(j *job, s step) string {
 		return fmt.Sprintf("%s redirects as git does not follow: use the address that it leads to", j.subject(s))
 	}},
 	{regexp.MustCompile(`No space left on device|Disk quota exceeded`), permanent, func(*job, step) string {
@@ -114,7 +114,7 @@ var symptoms = []symptom{
 	{regexp.MustCompile(`did not contain [0-9a-f]{40,}|not our ref|unadvertised object`), permanent, func(j *job, s step) string {
 		return unknownCommit(j.subject(s))
 	}},
-	{regexp.MustCompile(`[Rr]epository .*not found|[Rr]epository not found|error: 404\b|HTTP 404\b|not appear to be a git repository|could not be found or you don't have permission`), permanent, func(j *job, s step) string {
+	{regexp.MustCompile(`[Rr]epository .*not found|[Rr]epository not found|returned error: 404\b|HTTP 404\b|not appear to be a git repository|could not be found or you don't have permission`), permanent, func(j *job, s step) string {
 		return fmt.Sprintf("%s has no such repository, or hides it without the right credential", j.subject(s))
 	}},
 	{regexp.MustCompile(`\[404\]|Object does not exist|\[410\]`), permanent, func(j *job, s step) string {
@@ -123,7 +123,7 @@ var symptoms = []symptom{
 	{regexp.MustCompile(`fsck error|badObject|[Oo]bject corrupt|in fsck`), permanent, func(*job, step) string {
 		return "the repository holds objects that git refuses"
 	}},
-	{regexp.MustCompile(`error: (5\d\d|429)\b|HTTP (5\d\d|429)\b|Server error|[Rr]ate limit|response 5\d\d`), transient, func(j *job, s step) string {
+	{regexp.MustCompile(`returned error: (5\d\d|429)\b|HTTP (5\d\d|429)\b|Server error|[Rr]ate limit|response 5\d\d`), transient, func(j *job, s step) string {
 		return fmt.Sprintf("%s is out of order or overloaded", j.subject(s))
 	}},
 	{regexp.MustCompile(`(?i)resolve host|name resolution|not known|no such host|connection refused|failed to connect|couldn't connect|connection timed out|unreachable|no route to host|proxy connect|dial tcp|i/o timeout|connection closed by remote|kex_exchange`), transient, func(j *job, s step) string {

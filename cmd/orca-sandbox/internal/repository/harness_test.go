@@ -424,3 +424,13 @@ func (p *pod) wantInNoFile(text string) {
 		return err
 	}))
 }
+
+// eventually waits until something holds.
+func (p *pod) eventually(holds func() bool) {
+	p.t.Helper()
+	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			p.t.Fatal("it did not come to hold within 30 s")
+		}
+	}
+}

@@ -19,6 +19,7 @@ const (
 // try does a step of the work, again and again as long as it fails for a passing
 // reason and the context lasts.
 func (j *job) try(ctx context.Context, s step, do func(context.Context) error) error {
+	var last *failure
 	wait := firstWait
 	for try := 1; ; try++ {
 		j.log.Info(s.name, "try", try)
@@ -26,17 +27,18 @@ func (j *job) try(ctx context.Context, s step, do func(context.Context) error) e
 		if err == nil {
 			return nil
 		}
-		if ended := j.ended(ctx, s, err); ended != nil {
+		if ended := j.ended(ctx, s, last); ended != nil {
 			return ended
 		}
 		failed, is := errors.AsType[*failure](err)
 		if !is || failed.kind != transient {
 			return err
 		}
+		last = failed
 		j.log.Warn("failed; it will be tried again", "try", try, "wait", wait, "cause", failed.Error())
 		select {
 		case <-ctx.Done():
-			return j.ended(ctx, s, err)
+			return j.ended(ctx, s, last)
 		case <-time.After(wait):
 		}
 		wait = min(2*wait, longestWait)
@@ -44,17 +46,17 @@ func (j *job) try(ctx context.Context, s step, do func(context.Context) error) e
 }
 
 // ended returns what it means for the step that the context has ended, nil if
-// it hasn't. The last thing that went wrong is most likely the reason, unless it
-// is only that git was killed.
-func (j *job) ended(ctx context.Context, s step, last error) error {
+// it hasn't. What went wrong last, if anything did before git was killed, is most
+// likely the reason.
+func (j *job) ended(ctx context.Context, s step, last *failure) error {
 	if ctx.Err() == nil {
 		return nil
 	}
 	if errors.Is(context.Cause(ctx), errAbandoned) {
 		return errAbandoned
 	}
-	if failed, is := errors.AsType[*failure](last); is && failed.kind == transient {
-		return &failure{text: "did not finish within setup.timeout: " + failed.text, remote: failed.remote}
+	if last != nil {
+		return &failure{text: "did not finish within setup.timeout: " + last.text, remote: last.remote}
 	}
 	return &failure{text: fmt.Sprintf("did not finish within setup.timeout, while %s: %s is slow or does not answer", s.name, j.subject(s))}
 }

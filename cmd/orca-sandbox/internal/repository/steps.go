@@ -147,7 +147,7 @@ func (j *job) resolve(ctx context.Context, t target) (string, error) {
 	commit, err := j.gitLine(ctx, preparing, "rev-parse", "--quiet", "--verify", "--end-of-options", ref+"^{commit}")
 	switch {
 	case ctx.Err() != nil:
-		return "", j.ended(ctx, preparing, err)
+		return "", j.ended(ctx, preparing, nil)
 	case err != nil || (t.commit != "" && !strings.EqualFold(commit, t.commit)):
 		return "", &failure{text: fmt.Sprintf("%s %q of %s is not a commit", what, name, j.repositoryName())}
 	}
