@@ -4,6 +4,7 @@
 package repository_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -101,9 +102,7 @@ func largeFiles(server *gitserver.Server, more map[string]gitserver.File) map[st
 		".gitattributes": {Content: "*.bin filter=lfs diff=lfs merge=lfs -text\n"},
 		"large.bin":      server.LFS("a large file"), "deep/other.bin": server.LFS(strings.Repeat("x", 100_000)),
 	}
-	for path, file := range more {
-		files[path] = file
-	}
+	maps.Copy(files, more)
 	return files
 }
 

@@ -56,7 +56,7 @@ func TestARefusedCredentialIsNamed(t *testing.T) {
 	open := server.NewRepository("org/open.git", gitserver.Settings{})
 	open.Commit("main", plain("1"))
 	ssh := server.StartSSH()
-	host := strings.Split(strings.TrimPrefix(app.URL(), "https://"), "/")[0]
+	host := hostOf(app.URL())
 
 	for name, tc := range map[string]struct {
 		url     string
@@ -116,7 +116,7 @@ func TestTheHostsOfASecretLetItsOwnThrough(t *testing.T) {
 	server := newServer(t, p)
 	app := server.NewRepository("org/app.git", gitserver.Settings{User: "git", Password: password})
 	tip := app.Commit("main", plain("1"))
-	host := strings.Split(strings.TrimPrefix(app.URL(), "https://"), "/")[0]
+	host := hostOf(app.URL())
 	keys := map[string]string{"password": password, "hosts": "git.test\r\n  " + host + "  \n# " + host}
 	p.wantCommits(map[string]string{"app": tip}, p.clone("app", app.URL(), p.with("git-cred", keys)))
 }

@@ -45,7 +45,7 @@ var program string
 func TestMain(m *testing.M) {
 	roles := map[string]func([]string) int{
 		gitbox.Subcommand: gitbox.Enter, credential.HelperSubcommand: credential.Helper, credential.SSHSubcommand: credential.SSH,
-		cloneRole: cloneAll,
+		cloneRole: cloneAll, repository.ProbeRole: repository.Probe,
 	}
 	if len(os.Args) > 1 && roles[os.Args[1]] != nil {
 		os.Exit(roles[os.Args[1]](os.Args[2:]))

@@ -259,7 +259,7 @@ func TestAProxyIsUsedAndPassedBy(t *testing.T) {
 	app := server.NewRepository("org/app.git", gitserver.Settings{})
 	tip := app.Commit("main", plain("1"))
 	proxy := gitserver.StartProxy(t, gitserver.Options{})
-	host := strings.Split(strings.TrimPrefix(app.URL(), "https://"), "/")[0]
+	host := hostOf(app.URL())
 	p.options.Proxy = &manifest.Proxy{HTTPS: proxy.URL, NoProxy: "git.test"}
 	p.wantCommits(map[string]string{"through": tip}, p.clone("through", app.URL()))
 	if targets := proxy.Targets(); len(targets) == 0 || targets[0] != host {

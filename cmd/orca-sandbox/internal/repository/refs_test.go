@@ -4,6 +4,7 @@
 package repository_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,6 +39,12 @@ func depth(n int32) func(*manifest.Repository) { return func(r *manifest.Reposit
 func withSubmodules(r *manifest.Repository) { r.Submodules = true }
 
 func withLFS(r *manifest.Repository) { r.LFS = true }
+
+// hostOf returns the host and port of an https address.
+func hostOf(address string) string {
+	host, _, _ := strings.Cut(strings.TrimPrefix(address, "https://"), "/")
+	return host
+}
 
 // newServer starts the servers that a pod's repositories are on.
 func newServer(t *testing.T, p *pod) *gitserver.Server {
