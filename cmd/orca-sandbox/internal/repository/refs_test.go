@@ -65,6 +65,7 @@ func TestEveryKindOfRefIsCheckedOut(t *testing.T) {
 	app.Commit("main", plain("2"))
 	last := app.Commit("main", plain("3"))
 	slashed := app.Commit("feature/#12-x", plain("4"))
+	odd := app.Commit("a\"b;c'd$(id)", plain("odd"))
 	twinBranch := app.Commit("v1", plain("5"))
 	app.UpdateRef("refs/tags/v1", first)
 	app.Tag("annotated", first)
@@ -78,6 +79,7 @@ func TestEveryKindOfRefIsCheckedOut(t *testing.T) {
 	}{
 		"the default branch":              {nil, last, "main"},
 		"a branch":                        {[]func(*manifest.Repository){branch("feature/#12-x")}, slashed, "feature/#12-x"},
+		"a branch of an odd name":         {[]func(*manifest.Repository){branch("a\"b;c'd$(id)")}, odd, "a\"b;c'd$(id)"},
 		"a branch with a tag of its name": {[]func(*manifest.Repository){branch("v1")}, twinBranch, "v1"},
 		"a tag with a branch of its name": {[]func(*manifest.Repository){tag("v1")}, first, ""},
 		"a tag that is an object":         {[]func(*manifest.Repository){tag("annotated")}, first, ""},

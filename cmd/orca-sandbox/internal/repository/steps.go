@@ -65,17 +65,32 @@ func (j *job) initialize(ctx context.Context, t target) error {
 	if format == "" {
 		format = formatOf(t.commit)
 	}
-	calls := [][]string{
-		{"init", "--quiet", "--template=", "--object-format=" + format, "--initial-branch=" + first},
-		{"config", "remote.origin.url", j.clone.URL},
-		{"config", "remote.origin.fetch", j.refspec(t)},
+	if _, err := j.git(ctx, preparing, "init", "--quiet", "--template=", "--object-format="+format, "--initial-branch="+first); err != nil {
+		return err
 	}
-	if t.branch != "" {
-		calls = append(calls,
-			[]string{"config", "branch." + t.branch + ".remote", "origin"},
-			[]string{"config", "branch." + t.branch + ".merge", heads + t.branch})
+	return j.configure(t)
+}
+
+// configure writes where the clone comes from into its configuration, as git
+// clone does.
+func (j *job) configure(t target) error {
+	config, err := os.OpenFile(filepath.Join(j.staging, ".git", "config"), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return fmt.Errorf("configuring the clone: %w", err)
 	}
-	return j.gitAll(ctx, preparing, calls...)
+	_, err = fmt.Fprintf(config, "[remote \"origin\"]\n\turl = %s\n\tfetch = %s\n", quoted(j.clone.URL), quoted(j.refspec(t)))
+	if err == nil && t.branch != "" {
+		_, err = fmt.Fprintf(config, "[branch %s]\n\tremote = origin\n\tmerge = %s\n", quoted(t.branch), quoted(heads+t.branch))
+	}
+	if err := errors.Join(err, config.Close()); err != nil {
+		return fmt.Errorf("configuring the clone: %w", err)
+	}
+	return nil
+}
+
+// quoted writes a value as git's configuration has it. It holds no line break.
+func quoted(value string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"`
 }
 
 // fetch fetches what the target needs.
