@@ -80,7 +80,9 @@ func (r *Repository) handle(w http.ResponseWriter, request *http.Request) {
 		http.Error(w, "authentication required", http.StatusUnauthorized)
 	case settings.RedirectTo != "":
 		http.Redirect(w, request, settings.RedirectTo+request.URL.RequestURI(), http.StatusFound)
-	case strings.HasSuffix(request.URL.Path, "/info/lfs/objects/batch"):
+	case isBatch(request) && settings.FailLFS > 0:
+		http.Error(w, "unavailable", http.StatusServiceUnavailable)
+	case isBatch(request):
 		r.server.serveBatch(w, request, settings)
 	default:
 		r.serveGit(w, request, settings)
@@ -95,12 +97,19 @@ func (r *Repository) use(request *http.Request) Settings {
 	if settings.FailTimes > 0 {
 		r.settings.FailTimes--
 	}
+	if settings.FailLFS > 0 && isBatch(request) {
+		r.settings.FailLFS--
+	}
 	if !isPack(request) {
 		settings.Drop = 0
 	} else if settings.Drop > 0 && settings.FailTimes == 0 {
 		r.settings.Drop--
 	}
 	return settings
+}
+
+func isBatch(request *http.Request) bool {
+	return strings.HasSuffix(request.URL.Path, "/info/lfs/objects/batch")
 }
 
 // isPack reports whether a request asks for a pack. By the new protocol, one for

@@ -39,6 +39,8 @@ type Settings struct {
 	FailTimes int
 	// FailBody is the text of these answers.
 	FailBody string
+	// FailLFS is how many requests of the LFS API are answered with the status 503.
+	FailLFS int
 	// Drop is how many packs are cut off in their middle.
 	Drop int
 	// Stall has requests wait for an answer until the client gives up.

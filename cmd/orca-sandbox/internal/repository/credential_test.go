@@ -110,6 +110,24 @@ func TestAMissingSecretMayAppearLater(t *testing.T) {
 	}
 }
 
+// Without encryption, where the deployment allows it, the credential goes to that
+// very server all the same, and a submodule may do without, too.
+func TestAnUnencryptedRepositoryIsCloned(t *testing.T) {
+	t.Parallel()
+	p := newPod(t)
+	server := newServer(t, p)
+	lib := server.NewRepository("org/lib.git", gitserver.Settings{User: "git", Password: password})
+	libTip := lib.Commit("main", plain("lib"))
+	app := server.NewRepository("org/app.git", gitserver.Settings{User: "git", Password: password})
+	tip := app.Commit("main", map[string]gitserver.File{
+		".gitmodules": {Content: "[submodule \"lib\"]\n\tpath = lib\n\turl = ../lib.git\n"}, "lib": {Content: libTip, Mode: gitserver.Submodule},
+	})
+	p.wantCommits(map[string]string{"app": tip}, p.clone("app", app.PlainURL(), p.with("git-cred", map[string]string{"password": password}), withSubmodules))
+	if slices.ContainsFunc(server.Requests(), func(r gitserver.Request) bool { return r.TLS }) {
+		t.Error("a request went to the other server")
+	}
+}
+
 func TestTheHostsOfASecretLetItsOwnThrough(t *testing.T) {
 	t.Parallel()
 	p := newPod(t)

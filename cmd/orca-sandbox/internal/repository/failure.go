@@ -6,6 +6,7 @@ package repository
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/orca-agent-engine/orca-operator/controllers/manifest"
@@ -171,14 +172,14 @@ func (j *job) refused(s step) string {
 func (j *job) secretName() string { return fmt.Sprintf("Secret %q", j.clone.Secret) }
 
 // noise is what git adds to its errors and nobody learns from.
-var noise = regexp.MustCompile(`^(hint: |Please make sure|and the repository exists|Warning: |warning: |Cloning into|Submodule path|@+$|From |\* |remote: (Enumerating|Counting|Compressing|Total)|orca-sandbox: )`)
+var noise = regexp.MustCompile(`^(hint: |Please make sure|and the repository exists|Warning: |warning: |Cloning into|Submodule |Downloading |Failed to clone '|@+$|From |\* |(Enumerating|Counting|Compressing) objects|Total \d|orca-sandbox: )`)
 
-// telling returns the lines that say what is wrong, as one.
+// telling returns the lines that say what is wrong, each once, as one.
 func telling(lines []string) string {
 	var kept []string
 	for _, line := range lines {
-		if !noise.MatchString(line) {
-			kept = append(kept, strings.TrimPrefix(line, remotePrefix))
+		if line = strings.TrimPrefix(line, remotePrefix); !noise.MatchString(line) && !slices.Contains(kept, line) {
+			kept = append(kept, line)
 		}
 	}
 	return strings.Join(kept, "; ")

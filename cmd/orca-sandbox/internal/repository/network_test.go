@@ -145,11 +145,13 @@ func TestPassingFailuresAreRetried(t *testing.T) {
 	appTip := app.Commit("main", map[string]gitserver.File{
 		".gitmodules": {Content: "[submodule \"lib\"]\n\tpath = lib\n\turl = ../lib.git\n"}, "lib": {Content: libTip, Mode: gitserver.Submodule},
 	})
+	heavy := server.NewRepository("org/heavy.git", gitserver.Settings{FailLFS: 2})
+	heavyTip := heavy.Commit("main", largeFiles(server, nil))
 	fine := server.NewRepository("org/fine.git", gitserver.Settings{})
 	fineTip := fine.Commit("main", plain("1"))
-	p.wantCommits(map[string]string{"dropped": largeTip, "busy": busyTip, "limited": limitedTip, "app": appTip, "fine": fineTip},
+	p.wantCommits(map[string]string{"dropped": largeTip, "busy": busyTip, "limited": limitedTip, "app": appTip, "heavy": heavyTip, "fine": fineTip},
 		p.clone("dropped", large.URL()), p.clone("busy", busy.URL()), p.clone("limited", limited.URL()),
-		p.clone("app", app.URL(), withSubmodules), p.clone("fine", fine.URL()))
+		p.clone("app", app.URL(), withSubmodules), p.clone("heavy", heavy.URL(), withLFS), p.clone("fine", fine.URL()))
 	if got := p.content("app", "lib/README.md"); got != "lib" {
 		t.Errorf("the submodule has %q", got)
 	}
