@@ -25,8 +25,8 @@ const Subcommand = "gitbox"
 // running is this very program.
 const running = "/proc/self/exe"
 
-// exitFailed is the exit code of a box that could not be made.
-const exitFailed = 125
+// ExitFailed is the exit code of a box that could not be made.
+const ExitFailed = 125
 
 // Box is what a program may touch beside the system's own files.
 type Box struct {
@@ -68,7 +68,7 @@ func Enter(arguments []string) int {
 		err = box.enter(command)
 	}
 	fmt.Fprintln(os.Stderr, "orca-sandbox: entering the box:", err)
-	return exitFailed
+	return ExitFailed
 }
 
 func parse(arguments []string) (Box, []string, error) {

@@ -62,6 +62,9 @@ func (e *Error) Error() string { return e.Cause }
 // until the context ends. The error is an *Error, for the first of the failed
 // by name, unless the platform itself failed.
 func All(ctx context.Context, clones []Clone, options Options, log *slog.Logger) (map[string]string, error) {
+	if len(clones) == 0 {
+		return map[string]string{}, nil
+	}
 	if err := empty(options.Work); err != nil {
 		return nil, fmt.Errorf("emptying the work folder: %w", err)
 	}

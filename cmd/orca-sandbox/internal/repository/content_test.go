@@ -6,7 +6,9 @@ package repository_test
 import (
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -197,7 +199,24 @@ func TestAnAgentFindsTheIndexFresh(t *testing.T) {
 			t.Errorf("%s of %s isn't older than the index of %s", path, file.ModTime(), index.ModTime())
 		}
 	}
+	p.inReadOnly("app", `[ -z "$(git status --porcelain)" ] && git diff --exit-code && git log -1 && ! git commit --allow-empty -m x`)
 	for _, arguments := range [][]string{{"status"}, {"diff", "--exit-code"}, {"diff-files", "--exit-code"}, {"log", "-1"}} {
 		p.git("app", arguments...)
+	}
+	// P25, P32: where it may write, nothing is in the way.
+	p.git("app", "-c", "user.name=a", "-c", "user.email=a", "commit", "--quiet", "--allow-empty", "--message=x")
+}
+
+// inReadOnly runs a script in a tree that is mounted read-only.
+func (p *pod) inReadOnly(resource, script string) {
+	p.t.Helper()
+	if os.Geteuid() != 0 {
+		return // Only root can mount.
+	}
+	const mount = `mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && cd "$1" && exec setpriv --reuid="$2" --regid="$2" --clear-groups sh -c "$3"`
+	command := exec.CommandContext(p.t.Context(), "unshare", "--mount", "sh", "-c", mount, "sh", p.tree(resource), strconv.Itoa(cloner), script)
+	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_OPTIONAL_LOCKS=0", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a"}
+	if output, err := command.CombinedOutput(); err != nil {
+		p.t.Errorf("in the read-only tree: %v\n%s", err, output)
 	}
 }

@@ -172,7 +172,7 @@ func (j *job) refused(s step) string {
 func (j *job) secretName() string { return fmt.Sprintf("Secret %q", j.clone.Secret) }
 
 // noise is what git adds to its errors and nobody learns from.
-var noise = regexp.MustCompile(`^(hint: |Please make sure|and the repository exists|Warning: |warning: |Cloning into|Submodule |Downloading |Failed to clone '|@+$|From |\* |(Enumerating|Counting|Compressing) objects|Total \d|orca-sandbox: )`)
+var noise = regexp.MustCompile(`^(hint: |Please make sure|and the repository exists|Warning: |warning: |Cloning into|Submodule |Downloading |Failed to clone '|@+$|From |\* |(Enumerating|Counting|Compressing) objects|Total \d)`)
 
 // telling returns the lines that say what is wrong, each once, as one.
 func telling(lines []string) string {

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -20,7 +21,7 @@ import (
 const stragglers = 5 * time.Second
 
 // git runs git in the staging folder and returns its output. Its error is a
-// *failure that says what it means for the step.
+// *failure that says what it means for the step, unless git could not be run.
 func (j *job) git(ctx context.Context, s step, arguments ...string) (string, error) {
 	command := j.box().Command(ctx, "git", arguments...)
 	command.Dir = j.staging
@@ -37,13 +38,14 @@ func (j *job) git(ctx context.Context, s step, arguments ...string) (string, err
 	if err == nil {
 		return output.String(), nil
 	}
-	if status, is := errors.AsType[*exec.ExitError](err); is {
-		return "", j.explain(s, text, killed(status))
+	if ended := j.ended(ctx, s, nil); ended != nil {
+		return "", ended
 	}
-	if ctx.Err() != nil || errors.Is(err, exec.ErrWaitDelay) {
-		return "", j.explain(s, text, false)
+	status, is := errors.AsType[*exec.ExitError](err)
+	if !is || status.ExitCode() == gitbox.ExitFailed {
+		return "", fmt.Errorf("running git: %w: %s", err, strings.Join(text, "; "))
 	}
-	return "", err
+	return "", j.explain(s, text, killed(status))
 }
 
 // killed reports whether a process was ended by SIGKILL.

@@ -47,13 +47,14 @@ func (j *job) try(ctx context.Context, s step, do func(context.Context) error) e
 
 // ended returns what it means for the step that the context has ended, nil if
 // it hasn't. What went wrong last, if anything did before git was killed, is most
-// likely the reason.
+// likely the reason. It is no failure of the repository that the work was given
+// up.
 func (j *job) ended(ctx context.Context, s step, last *failure) error {
 	if ctx.Err() == nil {
 		return nil
 	}
-	if errors.Is(context.Cause(ctx), errAbandoned) {
-		return errAbandoned
+	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return context.Cause(ctx)
 	}
 	if last != nil {
 		return &failure{text: "did not finish within setup.timeout: " + last.text, remote: last.remote}
