@@ -62,6 +62,12 @@ func (p *pod) wantClean(resource string) {
 func (p *pod) wantFailure(resource string, parts []string, clones ...repository.Clone) answer {
 	p.t.Helper()
 	a := p.run(clones...)
+	p.checkFailure(a, resource, parts)
+	return a
+}
+
+func (p *pod) checkFailure(a answer, resource string, parts []string) {
+	p.t.Helper()
 	if a.Error == nil || a.Error.Resource != resource {
 		p.t.Fatalf("got %+v %+v, want %s to fail, log:\n%s", a, a.Error, resource, p.log)
 	}
@@ -76,7 +82,6 @@ func (p *pod) wantFailure(resource string, parts []string, clones ...repository.
 	if _, err := os.Lstat(p.tree(resource)); err == nil {
 		p.t.Errorf("the tree of %s is there", resource)
 	}
-	return a
 }
 
 // git runs git in a tree as an agent that can't write there does.

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -177,7 +176,6 @@ func TestALargeFileThatIsNotThereFails(t *testing.T) {
 	app := server.NewRepository("org/app.git", gitserver.Settings{})
 	app.Commit("main", largeFiles(server, map[string]gitserver.File{".lfsconfig": {Content: "[lfs]\n\tskipdownloaderrors = true\n"}}))
 	server.ForgetLFS()
-	p.limit = 30 * time.Second
 	p.wantFailure("app", []string{"the LFS server does not have a file"}, p.clone("app", app.URL(), withLFS))
 }
 

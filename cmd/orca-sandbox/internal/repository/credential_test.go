@@ -275,9 +275,9 @@ func TestASubmoduleThatCannotBeHadFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPod(t)
-			p.limit = 20 * time.Second
+			p.limit = time.Minute
 			if strings.Contains(tc.want, "reached") {
-				p.limit = 8 * time.Second
+				p.limit = 20 * time.Second
 			}
 			p.options.ExtraCA = own.CA() + other.CA()
 			app := own.NewRepository("org/"+strings.ReplaceAll(name, " ", "-")+".git", gitserver.Settings{User: "bot", Password: password})
