@@ -26,7 +26,7 @@ RUN --mount=type=cache,target=/go/pkg/mod \
 # What setup and the collector run in: the only place that sees credentials.
 FROM debian:${DEBIAN_VERSION}-slim AS runtime
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends ca-certificates git git-lfs openssh-client \
+    && apt-get install -y --no-install-recommends ca-certificates git git-lfs libnss-wrapper openssh-client \
     && rm -rf /var/lib/apt/lists/*
 COPY --from=build /out/orca-sandbox /usr/local/bin/orca-sandbox
 USER 65532:65532

@@ -112,7 +112,7 @@ down: $(CLUSTER) ## Stop the local cluster and remove all it left on the machine
 test: test-unit test-e2e ## Run all tests
 
 .PHONY: test-unit
-test-unit: need-gcc $(CLUSTER) ## Run the tests that need no cluster
+test-unit: need-gcc need-git need-git-lfs need-ssh need-sshd need-libnss_wrapper.so $(CLUSTER) ## Run the tests that need no cluster
 	$(CLUSTER) build --only etcd,kube-apiserver,kubectl --dir $(ORCA)
 	@failed=; \
 	for module in $(CODE_MODULES); do \
@@ -141,8 +141,8 @@ clean: down ## Stop the local cluster and delete all that was built
 
 # What the targets above need.
 
-.PHONY: need-go need-git need-gcc
-need-go need-git need-gcc: need-%:
+.PHONY: need-go need-git need-git-lfs need-gcc need-ssh need-sshd need-libnss_wrapper.so
+need-go need-git need-git-lfs need-gcc need-ssh need-sshd need-libnss_wrapper.so: need-%:
 	@$(TOOLS)/need $*
 
 $(BIN)/controller-gen: $(TOOLS)/go.mod $(TOOLS)/go.sum | need-go

@@ -14,6 +14,8 @@ import (
 	"runtime"
 
 	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/confine"
+	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/credential"
+	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/gitbox"
 	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/toolcall"
 )
 
@@ -45,6 +47,10 @@ var commands = map[string]func(arguments []string) int{
 
 	confine.Subcommand:  confineCommand,
 	toolcall.Subcommand: execBackCommand,
+
+	gitbox.Subcommand:           gitbox.Enter,
+	credential.HelperSubcommand: credential.Helper,
+	credential.SSHSubcommand:    credential.SSH,
 }
 
 // The main goroutine stays on the main thread, because the name of a process

@@ -1,87 +1,172 @@
 // Copyright The Orca Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package repository clones a session's repositories with the git program.
+// Package repository clones a session's repositories with the git program, each
+// in a box of its own that holds nothing but its own credential.
 package repository
 
 import (
-	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
-	"os/exec"
-	"strings"
-	"syscall"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
 
+	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/gitbox"
 	"github.com/orca-agent-engine/orca-operator/controllers/manifest"
 )
+
+// patience is how long the other repositories may go on when one has failed for
+// good: they may fail as well, and are named together then.
+const patience = 10 * time.Second
 
 // Clone is one repository to clone.
 type Clone struct {
 	manifest.Repository
-	// Folder is where the working tree appears, whole or not at all. Its parent
-	// exists, the name itself doesn't.
+	// Folder is where the working tree is to appear, whole or not at all. Its
+	// parent exists on the volume that it stays on; the name itself doesn't.
 	Folder string
 }
 
 // Options are what all clones share.
 type Options struct {
-	// Work is an empty folder in memory.
+	// Work is a folder in memory for what must not last. It is emptied.
 	Work string
-	// ExtraCA holds certificates of authorities to trust besides the system's, in PEM.
+	// ExtraCA holds authorities to trust beside the system's, in PEM.
 	ExtraCA string
-	// Proxy is how to reach the remotes, nil: directly.
+	// Proxy is how to reach servers by http and https; nil: directly.
 	Proxy *manifest.Proxy
 }
 
-// Error is about one repository.
+// Error says why a repository could not be cloned.
 type Error struct {
+	// Resource is its name in the session.
 	Resource string
-	// Missing says that the Secret or a key of it isn't there. It may appear later.
+	// Missing: its Secret, or a key of it, isn't there and may appear later.
 	Missing bool
-	Cause   string
+	// Cause is one line of at most 400 bytes, without secrets.
+	Cause string
 }
 
-func (e *Error) Error() string { return fmt.Sprintf("resource %q: %s", e.Resource, e.Cause) }
+func (e *Error) Error() string { return e.Cause }
 
-// All clones all repositories and returns the commit that each resource has,
-// by the resource's name. Its error is an *Error where it is about a resource.
+// All clones all repositories at the same time and returns the commit of each
+// by the name of its resource. What fails for a passing reason is tried again
+// until the context ends. The error is an *Error, for the first of the failed
+// by name, unless the platform itself failed.
 func All(ctx context.Context, clones []Clone, options Options, log *slog.Logger) (map[string]string, error) {
-	commits := map[string]string{}
-	for _, clone := range clones {
-		commit, err := clone.make(ctx, options)
-		if err != nil {
-			return nil, &Error{Resource: clone.Resource, Cause: err.Error()}
+	if len(clones) == 0 {
+		return map[string]string{}, nil
+	}
+	if err := empty(options.Work); err != nil {
+		return nil, fmt.Errorf("emptying the work folder: %w", err)
+	}
+	defer func() {
+		if err := empty(options.Work); err != nil {
+			log.Error("the work folder could not be emptied", "error", err)
 		}
-		commits[clone.Resource] = commit
-		log.Info("cloned", "resource", clone.Resource, "commit", commit)
+	}()
+	shared, err := newShared(options)
+	if err != nil {
+		return nil, err
+	}
+	if !gitbox.Supported() {
+		log.Warn("the kernel has no Landlock: the repositories' git processes are not kept apart")
+	}
+	results := cloneAll(ctx, clones, shared, log)
+	if err := firstError(results); err != nil {
+		return nil, err
+	}
+	commits := map[string]string{}
+	for _, r := range results {
+		commits[r.resource] = r.commit
 	}
 	return commits, nil
 }
 
-func (c Clone) make(ctx context.Context, options Options) (string, error) {
-	draft := c.Folder + ".new"
-	if _, err := git(ctx, options.Work, "clone", "--quiet", "--", c.URL, draft); err != nil {
-		return "", err
-	}
-	commit, err := git(ctx, options.Work, "-C", draft, "rev-parse", "HEAD")
-	if err != nil {
-		return "", err
-	}
-	return commit, os.Rename(draft, c.Folder)
+// result is how a clone went.
+type result struct {
+	resource, commit string
+	err              error
 }
 
-func git(ctx context.Context, home string, arguments ...string) (string, error) {
-	command := exec.CommandContext(ctx, "git", arguments...)
-	command.Env = append(os.Environ(), "HOME="+home, "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0")
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
-	var problem bytes.Buffer
-	command.Stderr = &problem
-	output, err := command.Output()
-	if err != nil {
-		return "", fmt.Errorf("%w: %s", err, strings.Join(strings.Fields(problem.String()), " "))
+// errAbandoned says that a clone was given up because of another.
+var errAbandoned = errors.New("given up because another repository failed")
+
+// cloneAll clones everything and returns how it went, by name.
+func cloneAll(ctx context.Context, clones []Clone, shared shared, log *slog.Logger) []result {
+	ctx, abandon := context.WithCancelCause(ctx)
+	defer abandon(nil)
+	results := make([]result, len(clones))
+	var group sync.WaitGroup
+	for i, clone := range clones {
+		group.Go(func() {
+			own := log.With("resource", clone.Resource)
+			commit, err := cloneOne(ctx, clone, shared, strconv.Itoa(i), own)
+			results[i] = result{clone.Resource, commit, err}
+			if err != nil && ctx.Err() == nil {
+				time.AfterFunc(patience, func() { abandon(errAbandoned) })
+			}
+		})
 	}
-	return strings.TrimSpace(string(output)), nil
+	group.Wait()
+	slices.SortFunc(results, func(a, b result) int { return cmp.Compare(a.resource, b.resource) })
+	return results
+}
+
+// cloneOne clones one repository.
+func cloneOne(ctx context.Context, clone Clone, shared shared, name string, log *slog.Logger) (string, error) {
+	j, err := newJob(clone, shared, name, log)
+	if err != nil {
+		return "", err
+	}
+	commit, err := j.run(ctx)
+	if err != nil {
+		log.Error("the repository could not be cloned", "cause", j.secrets.scrub(err.Error()))
+		return "", err
+	}
+	log.Info("cloned", "commit", commit)
+	return commit, nil
+}
+
+// firstError returns the error of the first repository that failed by itself.
+func firstError(results []result) error {
+	failed := slices.DeleteFunc(slices.Clone(results), func(r result) bool {
+		return r.err == nil || errors.Is(r.err, errAbandoned)
+	})
+	if len(failed) == 0 {
+		return nil
+	}
+	first := failed[0]
+	cause, is := errors.AsType[*failure](first.err)
+	if !is {
+		return fmt.Errorf("repository %q: %w", first.resource, first.err)
+	}
+	more := ""
+	if n := len(failed) - 1; n > 0 {
+		more = fmt.Sprintf(" (and %d more repositories failed)", n)
+	}
+	text := manifest.Truncate(cause.Error(), maxCause-len(more)) + more
+	return &Error{Resource: first.resource, Missing: cause.kind == missing, Cause: text}
+}
+
+// empty removes what is in a folder.
+func empty(folder string) error {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if err := os.RemoveAll(filepath.Join(folder, entry.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }

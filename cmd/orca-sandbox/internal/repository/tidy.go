@@ -1,0 +1,77 @@
+// Copyright The Orca Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package repository
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"time"
+)
+
+// tidy removes what tools have left in the git folders of a clone, and has their
+// indexes be younger than all files.
+func tidy(ctx context.Context, folder string) error {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return fmt.Errorf("opening the clone: %w", err)
+	}
+	defer root.Close()
+	folders, err := gitFolders(root)
+	if err != nil {
+		return fmt.Errorf("looking through the clone: %w", err)
+	}
+	for _, gitFolder := range folders {
+		// Git LFS installs hooks whatever it is told.
+		for _, name := range []string{"hooks", "lfs/tmp", "FETCH_HEAD", "ORIG_HEAD"} {
+			if err := root.RemoveAll(path.Join(gitFolder, name)); err != nil {
+				return fmt.Errorf("tidying the clone: %w", err)
+			}
+		}
+	}
+	return settleIndexes(ctx, root, folders)
+}
+
+// gitFolders returns the clone's git folder and those of its submodules, which
+// lie in the folder modules of another.
+func gitFolders(root *os.Root) ([]string, error) {
+	var folders []string
+	err := fs.WalkDir(root.FS(), ".git", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.IsDir() {
+			return err
+		}
+		if slices.Contains(folders, path.Dir(name)) && entry.Name() != "modules" {
+			return fs.SkipDir
+		}
+		if _, err := root.Lstat(path.Join(name, "HEAD")); err == nil {
+			folders = append(folders, name)
+		}
+		return nil
+	})
+	return folders, err
+}
+
+// settleIndexes waits for the clock's next second and touches the indexes. git
+// reads the content of every file that isn't older than the index, each time
+// that it is asked for the status, and in a read-only tree can't note that
+// nothing has changed. The content of LFS files would even look changed where
+// Git LFS isn't installed.
+func settleIndexes(ctx context.Context, root *os.Root, folders []string) error {
+	select {
+	case <-ctx.Done():
+		return &failure{text: "did not finish within setup.timeout"}
+	case <-time.After(time.Until(time.Now().Truncate(time.Second).Add(time.Second))):
+	}
+	for _, folder := range folders {
+		now := time.Now()
+		if err := root.Chtimes(path.Join(folder, "index"), now, now); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("touching an index: %w", err)
+		}
+	}
+	return nil
+}
