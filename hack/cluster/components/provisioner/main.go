@@ -35,8 +35,9 @@ func main() {
 	flag.IntVar(&o.port, "port", 0, "the `port` on loopback at which metrics are served")
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer cancel()
-	if err := run(ctx, o); err != nil {
+	err := run(ctx, o)
+	cancel()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "provisioner:", err)
 		os.Exit(1)
 	}
