@@ -38,6 +38,7 @@ func deployAs(t *testing.T, line string) {
 				t.Fatalf("kubectl %s: %v: %s", args[0], err, out)
 			}
 		}
+		awaitManagers(ctx, t, 2)
 	}
 	before := render(t, "")
 	t.Cleanup(func() { apply(context.WithoutCancel(t.Context()), before) })

@@ -42,12 +42,21 @@ func withoutManager(t *testing.T) {
 	}
 	t.Cleanup(func() { scale(context.WithoutCancel(t.Context()), *manager.Spec.Replicas) })
 	scale(t.Context(), 0)
-	awaitThat(t, "the managers to be gone", func() bool {
+	awaitManagers(t.Context(), t, 0)
+}
+
+// awaitManagers waits until there are so many replicas of the operator, and none
+// that still stops: one that does goes on by its own settings.
+func awaitManagers(ctx context.Context, t *testing.T, replicas int) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
 		var pods corev1.PodList
-		err := cluster.List(t.Context(), &pods, client.InNamespace("orca-system"),
-			client.MatchingLabels{"app.kubernetes.io/component": "manager"})
-		return err == nil && len(pods.Items) == 0
+		err := cluster.List(ctx, &pods, client.InNamespace("orca-system"), client.MatchingLabels{"app.kubernetes.io/component": "manager"})
+		return err == nil && len(pods.Items) == replicas, nil
 	})
+	if err != nil {
+		t.Fatalf("waiting for %d replicas of the operator: %v", replicas, err)
+	}
 }
 
 // awaitThat waits until something holds.
