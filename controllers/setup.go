@@ -41,7 +41,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, settings *settings.Settings, w
 	if err := sessions.SetupWithManager(ctx, mgr); err != nil {
 		return fmt.Errorf("setting up the session controller: %w", err)
 	}
-	return admission.Setup(mgr, settings)
+	admission.Setup(mgr, settings)
+	return nil
 }
 
 // CacheOptions keep in memory only what the controllers read: the operator's

@@ -17,7 +17,6 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	webhookadmission "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	orcav1alpha1 "github.com/orca-agent-engine/orca-operator/api/v1alpha1"
 	"github.com/orca-agent-engine/orca-operator/controllers/admission"
@@ -28,7 +27,7 @@ import (
 func serveSessions(t testing.TB) *httptest.Server {
 	t.Helper()
 	validator := &admission.SessionValidator{Settings: orcatesting.Settings(t, "")}
-	web := httptest.NewServer(webhookadmission.WithValidator(scheme, validator))
+	web := httptest.NewServer(admission.Handler(validator))
 	t.Cleanup(web.Close)
 	return web
 }
@@ -119,19 +118,24 @@ func TestHostileValuesAreAnsweredAtOnce(t *testing.T) {
 	web := serveSessions(t)
 	for _, piece := range []string{"a:", "/", "../", "a@", "[", "\x00", "\u202e", "%2e/", "//x"} {
 		hostile := strings.Repeat(piece, size/len(piece))
-		session := newSession("team", "report", newFile("path", hostile), newFile("rooted", "/"+hostile))
-		session.Spec.Resources = append(session.Spec.Resources, orcav1alpha1.SessionResource{
-			Name: "url", GitRepository: orcav1alpha1.GitRepositoryResource{URL: hostile, Ref: &orcav1alpha1.GitReference{Branch: hostile}},
-		})
-		answer, took := ask(t, web, review(t, session))
-		if answer.Allowed {
-			t.Errorf("%q, many times: it is let", piece)
-		}
-		if took > limit {
-			t.Errorf("%q, many times: the answer took %s", piece, took)
-		}
-		if length := len(answer.Result.Message); length > 16<<10 {
-			t.Errorf("%q, many times: the refusal has %d bytes", piece, length)
+		for field, resource := range map[string]orcav1alpha1.SessionResource{
+			"a path":        newFile("path", hostile),
+			"a rooted path": newFile("rooted", "/"+hostile),
+			"a URL":         {Name: "url", GitRepository: orcav1alpha1.GitRepositoryResource{URL: hostile}},
+			"a branch": {Name: "branch", GitRepository: orcav1alpha1.GitRepositoryResource{
+				URL: "https://git.test/org/app", Ref: &orcav1alpha1.GitReference{Branch: hostile},
+			}},
+		} {
+			answer, took := ask(t, web, review(t, newSession("team", "report", resource)))
+			if answer.Allowed {
+				t.Errorf("%s of %q, many times: it is let", field, piece)
+			}
+			if took > limit {
+				t.Errorf("%s of %q, many times: the answer took %s", field, piece, took)
+			}
+			if length := len(answer.Result.Message); length > 16<<10 {
+				t.Errorf("%s of %q, many times: the refusal has %d bytes", field, piece, length)
+			}
 		}
 	}
 }

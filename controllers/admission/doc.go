@@ -9,7 +9,6 @@ package admission
 
 import (
 	"cmp"
-	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,22 +19,18 @@ import (
 	"github.com/orca-agent-engine/orca-operator/controllers/settings"
 )
 
+// Where the API server asks.
+const (
+	pathSessions     = "/validate-orca-dev-v1alpha1-orcasession"
+	pathEnvironments = "/validate-orca-dev-v1alpha1-orcaenvironment"
+)
+
 // Setup registers the webhooks of both kinds with a manager's webhook server,
 // which serves them on every replica.
-func Setup(mgr ctrl.Manager, settings *settings.Settings) error {
-	err := ctrl.NewWebhookManagedBy(mgr, &orcav1alpha1.OrcaSession{}).
-		WithValidator(&SessionValidator{Settings: settings}).
-		Complete()
-	if err != nil {
-		return fmt.Errorf("registering the webhook of sessions: %w", err)
-	}
-	err = ctrl.NewWebhookManagedBy(mgr, &orcav1alpha1.OrcaEnvironment{}).
-		WithValidator(&EnvironmentValidator{Settings: settings}).
-		Complete()
-	if err != nil {
-		return fmt.Errorf("registering the webhook of environments: %w", err)
-	}
-	return nil
+func Setup(mgr ctrl.Manager, settings *settings.Settings) {
+	server := mgr.GetWebhookServer()
+	server.Register(pathSessions, Handler(&SessionValidator{Settings: settings}))
+	server.Register(pathEnvironments, Handler(&EnvironmentValidator{Settings: settings}))
 }
 
 // refusal answers 422 and names the field of each broken rule. It is nil where

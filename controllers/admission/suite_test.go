@@ -101,9 +101,7 @@ func serve(t *testing.T, settings *settings.Settings) (stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := admission.Setup(mgr, settings); err != nil {
-		t.Fatal(err)
-	}
+	admission.Setup(mgr, settings)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- mgr.Start(ctx) }()
