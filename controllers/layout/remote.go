@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -38,6 +39,8 @@ func ParseRemote(address string, allowHTTP bool) (Remote, error) {
 		return Remote{}, errors.New("must be valid UTF-8")
 	case strings.ContainsFunc(address, func(r rune) bool { return unicode.IsSpace(r) || invisible(r) }):
 		return Remote{}, errors.New("must not contain spaces, control or format characters")
+	case strings.ContainsAny(address, "?#"):
+		return Remote{}, errors.New("must not have a query or fragment")
 	case strings.Contains(address, "://"):
 		return parseURL(address, allowHTTP)
 	default:
@@ -54,11 +57,11 @@ func parseURL(address string, allowHTTP bool) (Remote, error) {
 	if err != nil {
 		return Remote{}, errors.New("must be a valid URL")
 	}
-	if strings.ContainsAny(address, "?#") {
-		return Remote{}, errors.New("must not have a query or fragment")
-	}
 	if err := checkUserinfo(parsed); err != nil {
 		return Remote{}, err
+	}
+	if port := parsed.Port(); port != "" && !isPort(port) {
+		return Remote{}, errors.New("must have a port from 1 to 65535")
 	}
 	remote := Remote{Scheme: scheme, User: parsed.User.Username(), Host: parsed.Host}
 	// What was written, not what it decodes to.
@@ -67,6 +70,11 @@ func parseURL(address string, allowHTTP bool) (Remote, error) {
 		remote.Path = rest[slash:]
 	}
 	return remote, remote.check()
+}
+
+func isPort(text string) bool {
+	port, err := strconv.ParseUint(text, 10, 16)
+	return err == nil && port > 0
 }
 
 func checkScheme(scheme string, allowHTTP bool) error {

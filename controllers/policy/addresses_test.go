@@ -63,6 +63,8 @@ func TestF05NoRefusalRepeatsAnAddress(t *testing.T) {
 		"https://p@ss/w0rd@git.test/org/app.git",
 		"https://git.test/org/app.git?token=p@ss/w0rd",
 		"https://git.test/org/app.git#p@ss/w0rd",
+		"git@git.test:org/app?token=p@ss/w0rd",
+		"git@git.test:org/app#p@ss/w0rd",
 		"ssh://git:p@ss/w0rd@git.test/app",
 		"git:p@ss/w0rd@git.test:app",
 		"http://bot:p@ss/w0rd@git.test/app",
