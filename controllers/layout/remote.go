@@ -127,6 +127,8 @@ func parseSCP(address string) (Remote, error) {
 // nothing.
 func (r Remote) check() error {
 	switch {
+	case strings.ContainsFunc(r.Host, func(letter rune) bool { return letter >= utf8.RuneSelf }):
+		return errors.New("must have a host of ASCII letters; write an internationalized name in its xn-- form")
 	case r.Host == "" || strings.HasPrefix(r.Host, ":"):
 		return errors.New("must name a host")
 	case strings.HasPrefix(r.Host, "-") || strings.HasPrefix(r.User, "-") || strings.HasPrefix(r.Path, "-"):

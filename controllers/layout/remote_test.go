@@ -50,6 +50,8 @@ func TestParseRemoteRefuses(t *testing.T) {
 		"a query in the scp form":                 {"git@git.test:org/app?token=x", "must not have a query or fragment"},
 		"a fragment in the scp form":              {"git@git.test:org/app#x", "must not have a query or fragment"},
 		"a port that there isn't":                 {"https://git.test:65536/org/app", "must have a port from 1 to 65535"},
+		"a host that folds to another":            {"https://g\u0130t.test/org/app", "must have a host of ASCII letters"},
+		"an internationalized host in scp form":   {"git@bücher.test:org/app", "must have a host of ASCII letters"},
 		"the port 0":                              {"ssh://git@git.test:0/org/app", "must have a port from 1 to 65535"},
 		"an empty query":                          {"https://github.com/org/app.git?", "must not have a query or fragment"},
 		"F06 an option":                           {"--upload-pack=touch /tmp/x", "must not contain spaces"},

@@ -83,3 +83,11 @@ func disrupts(pod *corev1.Pod, reason string) {
 		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: reason,
 	})
 }
+
+// setupIsRunning has setup running since a time.
+func setupIsRunning(pod *corev1.Pod, since time.Time) {
+	pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{
+		Name:  sandbox.SetupContainer,
+		State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(since)}},
+	}}
+}

@@ -39,11 +39,11 @@ func TestWhenACredentialIsMissing(t *testing.T) {
 	}
 	retry := outcome{State: "Pending", Reason: "WaitingForTermination", Verdict: status.InProgressStatus, Prepared: "Preparing", Removes: 1}
 	runPlays(t, map[string]play{
-		"a moment ago":     {lacks, wait(minCredentialBackOff)},
-		"a little earlier": {func(s *scene) { lacks(s); s.later(2 * second) }, wait(minCredentialBackOff - 2*second)},
-		"long enough ago":  {func(s *scene) { lacks(s); s.later(minCredentialBackOff) }, retry},
+		"a moment ago":     {lacks, wait(minBackOff)},
+		"a little earlier": {func(s *scene) { lacks(s); s.later(2 * second) }, wait(minBackOff - 2*second)},
+		"long enough ago":  {func(s *scene) { lacks(s); s.later(minBackOff) }, retry},
 		"the first sandbox is gone": {
-			func(s *scene) { lacks(s); s.later(minCredentialBackOff); s.judge(); s.terminated() },
+			func(s *scene) { lacks(s); s.later(minBackOff); s.judge(); s.terminated() },
 			starting(2),
 		},
 		"the time is over": {
@@ -65,7 +65,7 @@ func TestWhenACredentialIsMissing(t *testing.T) {
 				lacks(s)
 				s.pod().Status.InitContainerStatuses[0].State.Terminated.FinishedAt.Time = s.now.Add(-time.Hour)
 			},
-			wait(minCredentialBackOff - second),
+			wait(minBackOff - second),
 		},
 		"the node's clock is an hour ahead": {
 			func(s *scene) {
@@ -101,7 +101,7 @@ func TestTheWaitsForACredential(t *testing.T) {
 	const second = time.Second
 	want := []time.Duration{5 * second, 9 * second, 20 * second, 42 * second}
 	for range 8 {
-		want = append(want, maxCredentialBackOff)
+		want = append(want, maxBackOff)
 	}
 	if diff := cmp.Diff(want, waits[:len(waits)-1]); diff != "" {
 		t.Errorf("waits but the last (-want +got):\n%s", diff)

@@ -92,7 +92,7 @@ func (j *judgement) run(pod *corev1.Pod) {
 func (j *judgement) judgeStarting(pod *corev1.Pod) {
 	j.prepare()
 	reason, message, recheck := j.holdup(pod)
-	left := j.deadline().Sub(j.now)
+	left := max(j.deadline().Sub(j.now), j.setupLeft(pod))
 	if left > 0 {
 		j.wait(orcav1alpha1.SessionStateStarting, reason, message)
 		j.after = min(recheck, left)

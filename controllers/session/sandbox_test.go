@@ -93,6 +93,24 @@ func TestWhileTheSandboxIsMade(t *testing.T) {
 			},
 			want: held("Starting", second),
 		},
+		"setup began later, and still has time to say what takes so long": {
+			before: func(s *scene) {
+				s.start()
+				s.later(time.Second)
+				setupIsRunning(s.pod(), s.now)
+				s.later(setupTimeout)
+			},
+			want: held("Starting", setupTimeout-reportTime),
+		},
+		"setup doesn't say what takes so long": {
+			before: func(s *scene) {
+				s.start()
+				s.later(time.Second)
+				setupIsRunning(s.pod(), s.now)
+				s.later(setupTimeout + reportTime)
+			},
+			want: removed("SetupTimeout"),
+		},
 		"the agent isn't executed until the time is over": {
 			before: func(s *scene) { s.start(); s.later(setupTimeout) },
 			want:   removed("SetupTimeout"),

@@ -13,13 +13,15 @@ import (
 
 	orcav1alpha1 "github.com/orca-agent-engine/orca-operator/api/v1alpha1"
 	"github.com/orca-agent-engine/orca-operator/controllers/manifest"
+	"github.com/orca-agent-engine/orca-operator/controllers/sandbox"
 )
 
-// How long after a sandbox that lacked a credential the next one is made. The
-// operator may not look for Secrets, so setup must.
+// How long after a sandbox that lacked something the next one is made. The
+// operator may not look for Secrets, so setup must; and a ConfigMap that changes
+// may still lack its key.
 const (
-	minCredentialBackOff = 5 * time.Second
-	maxCredentialBackOff = time.Minute
+	minBackOff = 5 * time.Second
+	maxBackOff = time.Minute
 )
 
 // judgeSetupFailure is about a sandbox that could not be assembled. What isn't
@@ -34,7 +36,7 @@ func (j *judgement) judgeSetupFailure(pod *corev1.Pod) {
 		j.remove = []corev1.Pod{*pod}
 		j.wait(orcav1alpha1.SessionStatePending, orcav1alpha1.ReasonWaitingForTermination, messageTerminating)
 	case reason == orcav1alpha1.ReasonRepositoryFailed:
-		j.waitFor(orcav1alpha1.SessionStateStarting, reason, message, j.credentialRetry(end).Sub(j.now))
+		j.waitFor(orcav1alpha1.SessionStateStarting, reason, message, j.nextTry(end).Sub(j.now))
 	default:
 		j.waitFor(orcav1alpha1.SessionStateStarting, reason, message, recheckInputs)
 	}
@@ -42,24 +44,24 @@ func (j *judgement) judgeSetupFailure(pod *corev1.Pod) {
 
 // triesAgain reports whether another sandbox may find what this one lacked.
 func (j *judgement) triesAgain(pod *corev1.Pod, reason string) bool {
-	if reason == orcav1alpha1.ReasonRepositoryFailed {
-		return !j.now.Before(j.credentialRetry(setupEnd(pod)))
+	if j.now.Before(j.nextTry(setupEnd(pod))) {
+		return false
 	}
-	return j.inputsChanged(pod)
+	return reason == orcav1alpha1.ReasonRepositoryFailed || j.inputsChanged(pod)
 }
 
-// credentialRetry returns when to look for a credential again. Each wait is as
+// nextTry returns when the next sandbox may be made. Each wait is as
 // long as all that passed since preparing began, so it about doubles with each
 // sandbox, and needs no count of them. A node whose clock is behind makes it no
 // sooner.
-func (j *judgement) credentialRetry(end *corev1.ContainerStateTerminated) time.Time {
+func (j *judgement) nextTry(end *corev1.ContainerStateTerminated) time.Time {
 	ended := end.FinishedAt.Time
 	if ended.Before(j.status.StartTime.Time) {
 		ended = j.status.StartTime.Time
 	}
 	prepared := meta.FindStatusCondition(j.status.Conditions, orcav1alpha1.ConditionPrepared)
 	passed := ended.Sub(prepared.LastTransitionTime.Time)
-	return ended.Add(min(max(passed, minCredentialBackOff), maxCredentialBackOff))
+	return ended.Add(min(max(passed, minBackOff), maxBackOff))
 }
 
 // setupFailure returns why setup failed, as a condition reason and a message,
@@ -91,6 +93,21 @@ func setupFailure(end *corev1.ContainerStateTerminated) (reason, message string,
 	default:
 		return orcav1alpha1.ReasonWritePolicyUnverified, "setup could not assemble the sandbox: " + result.Cause, false
 	}
+}
+
+// reportTime is how long setup has, once its time is over, to say what took it.
+const reportTime = 15 * time.Second
+
+// setupLeft is how long to wait for setup while it runs. It has as long as the
+// session, counted from its own start, which is later, and knows why it isn't
+// done. Zero or less: it doesn't run, or not any more.
+func (j *judgement) setupLeft(pod *corev1.Pod) time.Duration {
+	status := container(pod.Status.InitContainerStatuses, sandbox.SetupContainer)
+	if status == nil || status.State.Running == nil {
+		return 0
+	}
+	started := status.State.Running.StartedAt.Time
+	return started.Add(j.settings.Setup.Timeout.Duration + reportTime).Sub(j.now)
 }
 
 // commitID is the full id of a commit, by SHA-1 or SHA-256.

@@ -52,7 +52,7 @@ func TestWhenAKeyOfAConfigMapIsMissing(t *testing.T) {
 	retry := func(o outcome) outcome { o.Removes = 1; return o }
 	resumed := waiting("Pending", "WaitingForTermination")
 	resumed.Prepared, resumed.Error, resumed.Removes = "FileUnavailable", failed.Error, 1
-	edited := func(s *scene) { s.inputs.versions = "second" }
+	edited := func(s *scene) { s.inputs.versions = "second"; s.later(minBackOff) }
 	runPlays(t, map[string]play{
 		"nothing changes": {
 			before: lacks,
@@ -65,6 +65,10 @@ func TestWhenAKeyOfAConfigMapIsMissing(t *testing.T) {
 		"the time is over": {
 			before: func(s *scene) { lacks(s); s.later(setupTimeout) },
 			want:   recheck,
+		},
+		"the ConfigMap is edited at once, and again and again": {
+			before: func(s *scene) { lacks(s); s.inputs.versions = "second" },
+			want:   wait,
 		},
 		"the ConfigMap is edited": {
 			before: func(s *scene) { lacks(s); edited(s) },

@@ -77,6 +77,7 @@ func TestTheHelperAnswersForItsServerAlone(t *testing.T) {
 		"another port":               {"protocol=https\nhost=git.test:8443\n", ""},
 		"another host":               {"protocol=https\nhost=git.test.evil\n", ""},
 		"a host with the own before": {"protocol=https\nhost=git.test@evil\n", ""},
+		"a host that folds to it":    {"protocol=https\nhost=g\u0130t.test\n", ""},
 		"ssh":                        {"protocol=ssh\nhost=git.test\n", ""},
 		"nothing":                    {"", ""},
 		"a host twice":               {"protocol=https\nhost=evil\nhost=git.test\n", ""},

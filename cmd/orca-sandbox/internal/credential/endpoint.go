@@ -35,11 +35,21 @@ func EndpointOf(address string) (Endpoint, error) {
 // NewEndpoint returns the server with the given scheme and host, to which a
 // port may be appended.
 func NewEndpoint(scheme, host string) Endpoint {
-	host, port := splitPort(strings.ToLower(host))
+	host, port := splitPort(strings.Map(lowerASCII, host))
 	if port == "" {
 		port = defaultPorts[scheme]
 	}
 	return Endpoint{Scheme: scheme, Host: host, Port: port}
+}
+
+// lowerASCII folds what names of hosts are made of and nothing else. Other
+// letters would become these: a program that takes the name for an
+// internationalized one goes to another host.
+func lowerASCII(r rune) rune {
+	if 'A' <= r && r <= 'Z' {
+		return r + 'a' - 'A'
+	}
+	return r
 }
 
 // splitPort splits host, host:port, [host] and [host]:port. git takes

@@ -122,10 +122,11 @@ func domain() landlock.Config {
 	}.BestEffort()
 }
 
-// Supported reports whether the kernel has Landlock.
+// Supported reports whether the kernel has Landlock as boxes need it: the first
+// version of it can't move files from one folder to another.
 func Supported() bool {
 	version, err := llsys.LandlockGetABIVersion()
-	return err == nil && version > 0
+	return err == nil && version >= 2
 }
 
 // system is what programs need of the system to run, find hosts and check

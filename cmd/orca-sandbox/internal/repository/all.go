@@ -144,6 +144,8 @@ func firstError(results []result) error {
 	if len(failed) == 0 {
 		return nil
 	}
+	// What will not pass comes before a Secret that may still appear.
+	slices.SortStableFunc(failed, func(a, b result) int { return rank(a.err) - rank(b.err) })
 	first := failed[0]
 	cause, is := errors.AsType[*failure](first.err)
 	if !is {
@@ -151,10 +153,17 @@ func firstError(results []result) error {
 	}
 	more := ""
 	if n := len(failed) - 1; n > 0 {
-		more = fmt.Sprintf(" (and %d more repositories failed)", n)
+		more = fmt.Sprintf(" (and %d more failed)", n)
 	}
 	text := manifest.Truncate(cause.Error(), maxCause-len(more)) + more
 	return &Error{Resource: first.resource, Missing: cause.kind == missing, Cause: text}
+}
+
+func rank(err error) int {
+	if failed, is := errors.AsType[*failure](err); is && failed.kind == missing {
+		return 1
+	}
+	return 0
 }
 
 // empty removes what is in a folder.

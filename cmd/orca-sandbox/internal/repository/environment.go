@@ -88,6 +88,8 @@ var settings = []setting{
 	// a failure, whatever the repository's .lfsconfig says.
 	{"lfs.basictransfersonly", "true"},
 	{"lfs.skipdownloaderrors", "false"},
+	{"lfs.fetchinclude", ""},
+	{"lfs.fetchexclude", ""},
 	{"lfs.ssh.automultiplex", "false"},
 }
 

@@ -220,7 +220,7 @@ func TestSeveralFailures(t *testing.T) {
 	app.Commit("main", plain("1"))
 	busy := server.NewRepository("org/busy.git", gitserver.Settings{Fail: 503, FailTimes: -1})
 	start := time.Now()
-	p.wantFailure("b", []string{`branch "no" does not exist`, "(and 2 more repositories failed)"},
+	p.wantFailure("b", []string{`branch "no" does not exist`, "(and 2 more failed)"},
 		p.clone("d", app.URL(), branch("no")), p.clone("b", app.URL(), branch("no")), p.clone("c", app.URL(), branch("no")), p.clone("a", busy.URL()))
 	if took := time.Since(start); took > 40*time.Second {
 		t.Errorf("it took %s", took)
