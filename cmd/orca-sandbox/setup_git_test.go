@@ -38,8 +38,9 @@ func TestGitWorksInWhatSetupMade(t *testing.T) {
 	}{
 		"status in a read-only one": {readOnly, []string{"status", "--porcelain"}, "?? in/more\n", false},
 		"log in a read-only one":    {readOnly, []string{"log", "--format=%s"}, "first\n", false},
+		"diff in a read-only one":   {readOnly, []string{"diff"}, "", false},
 		// A stale index would make it list files.
-		"diff in a read-only one":        {readOnly, []string{"diff"}, "", false},
+		"diff-files in a read-only one":  {readOnly, []string{"diff-files"}, "", false},
 		"commit in a read-only one":      {readOnly, []string{"commit", "--quiet", "--allow-empty", "--message=x"}, "", true},
 		"status in a writable one":       {writable, []string{"status", "--porcelain"}, "", false},
 		"commit in a writable one":       {writable, []string{"commit", "--quiet", "--allow-empty", "--message=x"}, "", false},

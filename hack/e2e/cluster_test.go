@@ -46,7 +46,12 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	cluster = watching
-	os.Exit(m.Run())
+	code, err := withAuthority(m.Run)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(code)
 }
 
 func connect() (client.WithWatch, error) {
@@ -186,9 +191,14 @@ func logs(t *testing.T, s *orcav1alpha1.OrcaSession) string {
 
 func kubectl(t *testing.T, args ...string) (output string, err error) {
 	t.Helper()
+	return run(t.Context(), "", args...)
+}
+
+// run runs kubectl with an input.
+func run(ctx context.Context, input string, args ...string) (output string, err error) {
 	var stdout, stderr bytes.Buffer
-	command := exec.CommandContext(t.Context(), "kubectl", args...)
-	command.Stdout, command.Stderr = &stdout, &stderr
+	command := exec.CommandContext(ctx, "kubectl", args...)
+	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(input), &stdout, &stderr
 	if err := command.Run(); err != nil {
 		return stdout.String(), fmt.Errorf("kubectl %s: %w: %s", args[0], err, strings.TrimSpace(stderr.String()))
 	}

@@ -6,9 +6,9 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -18,26 +18,48 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// render returns what config/default gives with a line added to its settings.
+// render returns what config/default gives with a line added to its settings,
+// and with those that all tests run with.
 func render(t *testing.T, line string) string {
 	t.Helper()
-	copied := filepath.Join(t.TempDir(), "config")
+	out, err := renderWith(t.Context(), trustingAuthority(), line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// renderWith returns what config/default gives with lines added to its settings.
+func renderWith(ctx context.Context, lines ...string) (string, error) {
+	folder, err := os.MkdirTemp("", "config-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(folder)
+	copied := filepath.Join(folder, "config")
 	if err := os.CopyFS(copied, os.DirFS("../../config")); err != nil {
-		t.Fatal(err)
+		return "", err
 	}
-	settings, err := os.OpenFile(filepath.Join(copied, "default", "settings.yaml"), os.O_APPEND|os.O_WRONLY, 0)
+	path := filepath.Join(copied, "default", "settings.yaml")
+	settings, err := os.ReadFile(path)
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
-	defer settings.Close()
-	if _, err := fmt.Fprintln(settings, line); err != nil {
-		t.Fatal(err)
+	if err := os.WriteFile(path, fmt.Appendf(settings, "%s\n", strings.Join(lines, "\n")), 0o600); err != nil {
+		return "", err
 	}
-	out, err := exec.CommandContext(t.Context(), "kubectl", "kustomize", filepath.Join(copied, "default")).Output()
-	if err != nil {
-		t.Fatalf("kubectl kustomize: %v", err)
+	return run(ctx, "", "kustomize", filepath.Join(copied, "default"))
+}
+
+// install applies what renderWith gives and waits until no other manager runs.
+func install(ctx context.Context, manifests string) error {
+	if _, err := run(ctx, manifests, "apply", "--server-side", "--force-conflicts", "--filename", "-"); err != nil {
+		return err
 	}
-	return string(out)
+	if _, err := run(ctx, "", "rollout", "status", "--namespace", "orca-system", "deployment/orca-manager", "--timeout", "3m"); err != nil {
+		return err
+	}
+	return awaitManagers(ctx, 2)
 }
 
 func TestAChangeOfTheSettingsRollsTheManager(t *testing.T) {

@@ -8,9 +8,7 @@ package e2e
 import (
 	"context"
 	"errors"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -25,24 +23,15 @@ import (
 // test ends. Such a test isn't parallel to any other.
 func deployAs(t *testing.T, line string) {
 	t.Helper()
-	apply := func(ctx context.Context, manifests string) {
-		path := filepath.Join(t.TempDir(), "manifests.yaml")
-		if err := os.WriteFile(path, []byte(manifests), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		for _, args := range [][]string{
-			{"apply", "--server-side", "--force-conflicts", "--filename", path},
-			{"rollout", "status", "--namespace", "orca-system", "deployment/orca-manager", "--timeout", "3m"},
-		} {
-			if out, err := exec.CommandContext(ctx, "kubectl", args...).CombinedOutput(); err != nil {
-				t.Fatalf("kubectl %s: %v: %s", args[0], err, out)
-			}
-		}
-		awaitManagers(ctx, t, 2)
-	}
 	before := render(t, "")
-	t.Cleanup(func() { apply(context.WithoutCancel(t.Context()), before) })
-	apply(t.Context(), render(t, line))
+	t.Cleanup(func() {
+		if err := install(context.WithoutCancel(t.Context()), before); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := install(t.Context(), render(t, line)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // call runs a program in a session's sandbox as an agent elsewhere does.

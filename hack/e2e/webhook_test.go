@@ -42,21 +42,23 @@ func withoutManager(t *testing.T) {
 	}
 	t.Cleanup(func() { scale(context.WithoutCancel(t.Context()), *manager.Spec.Replicas) })
 	scale(t.Context(), 0)
-	awaitManagers(t.Context(), t, 0)
+	if err := awaitManagers(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // awaitManagers waits until there are so many replicas of the operator, and none
 // that still stops: one that does goes on by its own settings.
-func awaitManagers(ctx context.Context, t *testing.T, replicas int) {
-	t.Helper()
+func awaitManagers(ctx context.Context, replicas int) error {
 	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
 		var pods corev1.PodList
 		err := cluster.List(ctx, &pods, client.InNamespace("orca-system"), client.MatchingLabels{"app.kubernetes.io/component": "manager"})
 		return err == nil && len(pods.Items) == replicas, nil
 	})
 	if err != nil {
-		t.Fatalf("waiting for %d replicas of the operator: %v", replicas, err)
+		return fmt.Errorf("waiting for %d replicas of the operator: %w", replicas, err)
 	}
+	return nil
 }
 
 // awaitThat waits until something holds.

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // discard takes what servers say of clients that misbehave.
@@ -128,6 +129,9 @@ func (r *Repository) serveGit(w http.ResponseWriter, request *http.Request, sett
 	if settings.RefuseUnadvertised {
 		request.Header.Del("Git-Protocol")
 	}
+	if settings.BytesPerSecond > 0 {
+		w = &slow{ResponseWriter: w, rate: settings.BytesPerSecond, start: time.Now()}
+	}
 	if settings.Drop > 0 {
 		w = &cut{ResponseWriter: w}
 	}
@@ -157,4 +161,20 @@ func (c *cut) Write(data []byte) (int, error) {
 	_, _ = c.ResponseWriter.Write(data[:cutAfter-c.written])
 	_ = http.NewResponseController(c.ResponseWriter).Flush()
 	panic(http.ErrAbortHandler)
+}
+
+// slow is an answer that is sent no faster than at a rate.
+type slow struct {
+	http.ResponseWriter
+	// rate is in bytes a second.
+	rate, written int
+	start         time.Time
+}
+
+func (s *slow) Write(data []byte) (int, error) {
+	n, err := s.ResponseWriter.Write(data)
+	s.written += n
+	due := time.Duration(float64(s.written) / float64(s.rate) * float64(time.Second))
+	time.Sleep(time.Until(s.start.Add(due)))
+	return n, err
 }

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"testing"
 )
 
 // Proxy is one that connects to whatever it is asked for.
@@ -21,7 +20,7 @@ type Proxy struct {
 }
 
 // StartProxy starts a proxy, which ends with the test.
-func StartProxy(t testing.TB, options Options) *Proxy {
+func StartProxy(t T, options Options) *Proxy {
 	t.Helper()
 	if options.Address == "" {
 		options.Address = "127.0.0.1"

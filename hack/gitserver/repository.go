@@ -45,6 +45,8 @@ type Settings struct {
 	Drop int
 	// Stall has requests wait for an answer until the client gives up.
 	Stall bool
+	// BytesPerSecond is how fast each answer is sent; 0: as fast as it can be.
+	BytesPerSecond int
 	// StallPack has the requests of packs wait so.
 	StallPack bool
 	// RedirectTo is the address, without the repository's path, to which requests

@@ -1,14 +1,13 @@
 // Copyright The Orca Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gitserver runs real servers of repositories for tests: git's own
+// Package gitserver runs real servers of repositories for tests and measurements: git's own
 // HTTP backend behind TLS, OpenSSH, a Git LFS server and a proxy. They can be
 // told to misbehave. The programs git and sshd must be installed.
 package gitserver
 
 import (
 	"crypto/tls"
-	"encoding/pem"
 	"net"
 	"net/http"
 	"os"
@@ -16,8 +15,19 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"testing"
 )
+
+// T is whom a server belongs to: a test, or what stands in for one.
+type T interface {
+	Helper()
+	Cleanup(f func())
+	TempDir() string
+	Failed() bool
+	Logf(format string, arguments ...any)
+	// Fatal and Fatalf don't return.
+	Fatal(arguments ...any)
+	Fatalf(format string, arguments ...any)
+}
 
 // Options say how the servers run.
 type Options struct {
@@ -26,11 +36,13 @@ type Options struct {
 	Address string
 	// Listen is the IP at which they listen; Address if empty.
 	Listen string
+	// Authority signs the server's certificate; one of its own if nil.
+	Authority *Authority
 }
 
 // Server serves the repositories of one test.
 type Server struct {
-	t       testing.TB
+	t       T
 	options Options
 	// root is the folder with the repositories and all else.
 	root string
@@ -38,7 +50,6 @@ type Server struct {
 	backend string
 	// https and plain are the addresses, host:port, of the two HTTP servers.
 	https, plain string
-	authority    []byte
 
 	mu           sync.Mutex
 	repositories map[string]*Repository
@@ -47,7 +58,7 @@ type Server struct {
 }
 
 // Start starts the HTTP servers, which end with the test.
-func Start(t testing.TB, options Options) *Server {
+func Start(t T, options Options) *Server {
 	t.Helper()
 	if options.Address == "" {
 		options.Address = "127.0.0.1"
@@ -59,15 +70,19 @@ func Start(t testing.TB, options Options) *Server {
 		t: t, options: options, root: newFolder(t), backend: backend(t),
 		repositories: map[string]*Repository{}, objects: map[string][]byte{},
 	}
-	certificate := newCertificate(t, options.Address)
-	s.authority = certificate.Certificate[len(certificate.Certificate)-1]
+	if options.Authority == nil {
+		var err error
+		s.options.Authority, err = NewAuthority()
+		must(t, err)
+	}
+	certificate := s.options.Authority.sign(t, options.Address)
 	s.https = s.serve(&tls.Config{Certificates: []tls.Certificate{certificate}})
 	s.plain = s.serve(nil)
 	return s
 }
 
 // newFolder returns a folder that other users can look into.
-func newFolder(t testing.TB) string {
+func newFolder(t T) string {
 	t.Helper()
 	folder := t.TempDir()
 	must(t, os.Chmod(folder, 0o755))
@@ -75,7 +90,7 @@ func newFolder(t testing.TB) string {
 	return folder
 }
 
-func backend(t testing.TB) string {
+func backend(t T) string {
 	t.Helper()
 	folder, err := exec.Command("git", "--exec-path").Output()
 	must(t, err)
@@ -110,9 +125,7 @@ func (s *Server) address(listener net.Listener) string {
 }
 
 // CA returns the certificate of the authority to trust, in PEM.
-func (s *Server) CA() string {
-	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.authority}))
-}
+func (s *Server) CA() string { return s.options.Authority.CA() }
 
 // URL returns the https address of what is at a path of the server.
 func (s *Server) URL(path string) string { return "https://" + s.https + "/" + path }
@@ -121,7 +134,7 @@ func (s *Server) URL(path string) string { return "https://" + s.https + "/" + p
 func (s *Server) PlainURL(path string) string { return "http://" + s.plain + "/" + path }
 
 // must ends the test with an error.
-func must(t testing.TB, err error) {
+func must(t T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,6 @@ import (
 	"os/user"
 	"path/filepath"
 	"strings"
-	"testing"
 	"time"
 )
 
@@ -29,7 +28,7 @@ type SSH struct {
 
 	address string
 	folder  string
-	t       testing.TB
+	t       T
 }
 
 // Address returns ssh://host:port.
@@ -123,7 +122,7 @@ func (s *Server) startDaemon(folder, address string) {
 }
 
 // await waits until something listens at an address.
-func await(t testing.TB, address string) {
+func await(t T, address string) {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if connection, err := net.Dial("tcp", address); err == nil {
@@ -134,21 +133,21 @@ func await(t testing.TB, address string) {
 	t.Fatalf("nothing listens at %s", address)
 }
 
-func run(t testing.TB, program string, arguments ...string) {
+func run(t T, program string, arguments ...string) {
 	t.Helper()
 	if output, err := exec.Command(program, arguments...).CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", program, err, output)
 	}
 }
 
-func read(t testing.TB, path string) string {
+func read(t T, path string) string {
 	t.Helper()
 	content, err := os.ReadFile(path)
 	must(t, err)
 	return string(content)
 }
 
-func write(t testing.TB, path, content string, mode os.FileMode) {
+func write(t T, path, content string, mode os.FileMode) {
 	t.Helper()
 	must(t, os.WriteFile(path, []byte(content), mode))
 	must(t, os.Chmod(path, mode))

@@ -37,7 +37,7 @@ func (j *job) make(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	return commit, tidy(ctx, j.staging)
+	return commit, tidy(ctx, j.staging, j.clone.Volume == "")
 }
 
 // allRefs is what an ordinary clone fetches.

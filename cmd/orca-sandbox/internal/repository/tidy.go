@@ -15,8 +15,8 @@ import (
 )
 
 // tidy removes what tools have left in the git folders of a clone, and has their
-// indexes be younger than all files.
-func tidy(ctx context.Context, folder string) error {
+// indexes be younger than all files. A sealed clone is going to be moved by parts.
+func tidy(ctx context.Context, folder string, sealed bool) error {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return fmt.Errorf("opening the clone: %w", err)
@@ -34,7 +34,29 @@ func tidy(ctx context.Context, folder string) error {
 			}
 		}
 	}
+	if sealed {
+		if err := ignoreMoves(root, folders); err != nil {
+			return fmt.Errorf("configuring the clone: %w", err)
+		}
+	}
 	return settleIndexes(ctx, root, folders)
+}
+
+// ignoreMoves has git not look at the time of a file's last change, which also
+// changes when the file is moved. It would take what was moved for changed until
+// it has read the content.
+func ignoreMoves(root *os.Root, folders []string) error {
+	for _, folder := range folders {
+		config, err := root.OpenFile(path.Join(folder, "config"), os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			return err
+		}
+		_, err = config.WriteString("[core]\n\ttrustctime = false\n")
+		if err := errors.Join(err, config.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // gitFolders returns the clone's git folder and those of its submodules, which
