@@ -124,6 +124,9 @@ var symptoms = []symptom{
 	{regexp.MustCompile(`fsck error|badObject|[Oo]bject corrupt|in fsck`), permanent, func(*job, step) string {
 		return "the repository holds objects that git refuses"
 	}},
+	{regexp.MustCompile(`returned error: 4(0[0-79]|1\d|2[0-8]|3\d)\b|HTTP 4(0[0-79]|1\d|2[0-8]|3\d)\b`), permanent, func(j *job, s step) string {
+		return fmt.Sprintf("%s refuses what git asks for", j.subject(s))
+	}},
 	{regexp.MustCompile(`returned error: (5\d\d|429)\b|HTTP (5\d\d|429)\b|Server error|[Rr]ate limit|response 5\d\d`), transient, func(j *job, s step) string {
 		return fmt.Sprintf("%s is out of order or overloaded", j.subject(s))
 	}},

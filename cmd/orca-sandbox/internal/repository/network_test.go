@@ -141,9 +141,13 @@ func TestPassingFailuresAreRetried(t *testing.T) {
 	limitedTip := limited.Commit("main", plain("1"))
 	lib := server.NewRepository("org/lib.git", gitserver.Settings{Fail: 502, FailTimes: 4})
 	libTip := lib.Commit("main", plain("lib"))
+	steady := server.NewRepository("org/steady.git", gitserver.Settings{})
+	steadyTip := steady.Commit("main", plain("steady"))
 	app := server.NewRepository("org/app.git", gitserver.Settings{})
 	appTip := app.Commit("main", map[string]gitserver.File{
-		".gitmodules": {Content: "[submodule \"lib\"]\n\tpath = lib\n\turl = ../lib.git\n"}, "lib": {Content: libTip, Mode: gitserver.Submodule},
+		// One that is checked out at each try, and whose name is no text.
+		".gitmodules": {Content: "[submodule \"st\xe9ady\"]\n\tpath = a\n\turl = ../steady.git\n[submodule \"lib\"]\n\tpath = lib\n\turl = ../lib.git\n"},
+		"a":           {Content: steadyTip, Mode: gitserver.Submodule}, "lib": {Content: libTip, Mode: gitserver.Submodule},
 	})
 	heavy := server.NewRepository("org/heavy.git", gitserver.Settings{FailLFS: 2})
 	heavyTip := heavy.Commit("main", largeFiles(server, nil))
@@ -154,6 +158,9 @@ func TestPassingFailuresAreRetried(t *testing.T) {
 		p.clone("app", app.URL(), withSubmodules), p.clone("heavy", heavy.URL(), withLFS), p.clone("fine", fine.URL()))
 	if got := p.content("app", "lib/README.md"); got != "lib" {
 		t.Errorf("the submodule has %q", got)
+	}
+	if got := p.content("app", "a/README.md"); got != "steady" {
+		t.Errorf("the submodule that never failed has %q", got)
 	}
 	for _, want := range []string{"try=3", "wait=2s", "resource=busy", "is out of order or overloaded", "the connection to"} {
 		if !strings.Contains(p.log, want) {

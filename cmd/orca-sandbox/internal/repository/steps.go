@@ -198,6 +198,10 @@ func (j *job) checkOut(ctx context.Context, t target, commit string) error {
 // with none.
 func (j *job) fetchSubmodules(ctx context.Context) error {
 	return j.try(ctx, submodules, func(ctx context.Context) error {
+		// What one has checked out would point to what is removed next.
+		if _, err := j.git(ctx, submodules, "submodule", "deinit", "--quiet", "--all", "--force"); err != nil {
+			return err
+		}
 		if err := os.RemoveAll(filepath.Join(j.staging, ".git", "modules")); err != nil {
 			return fmt.Errorf("removing the rest of an earlier try: %w", err)
 		}

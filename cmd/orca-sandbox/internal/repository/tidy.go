@@ -10,8 +10,9 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"slices"
 	"time"
+
+	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/volume"
 )
 
 // tidy removes what tools have left in the git folders of a clone, and has their
@@ -62,20 +63,32 @@ func ignoreMoves(root *os.Root, folders []string) error {
 // gitFolders returns the clone's git folder and those of its submodules, which
 // lie in the folder modules of another.
 func gitFolders(root *os.Root) ([]string, error) {
+	return gitFoldersIn(root, ".git")
+}
+
+// gitFoldersIn returns those at and below a folder, whose name need not be text.
+func gitFoldersIn(root *os.Root, folder string) ([]string, error) {
 	var folders []string
-	err := fs.WalkDir(root.FS(), ".git", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.IsDir() {
-			return err
+	_, err := root.Lstat(folder + "/HEAD")
+	isGit := err == nil
+	if isGit {
+		folders = append(folders, folder)
+	}
+	entries, err := volume.ReadDir(root, folder)
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range entries {
+		if !entry.IsDir() || isGit && entry.Name() != "modules" {
+			continue
 		}
-		if slices.Contains(folders, path.Dir(name)) && entry.Name() != "modules" {
-			return fs.SkipDir
+		inner, err := gitFoldersIn(root, folder+"/"+entry.Name())
+		if err != nil {
+			return nil, err
 		}
-		if _, err := root.Lstat(path.Join(name, "HEAD")); err == nil {
-			folders = append(folders, name)
-		}
-		return nil
-	})
-	return folders, err
+		folders = append(folders, inner...)
+	}
+	return folders, nil
 }
 
 // settleIndexes waits for the clock's next second and touches the indexes. git
