@@ -69,8 +69,9 @@ func gitFolders(root *os.Root) ([]string, error) {
 // gitFoldersIn returns those at and below a folder, whose name need not be text.
 func gitFoldersIn(root *os.Root, folder string) ([]string, error) {
 	var folders []string
-	_, err := root.Lstat(folder + "/HEAD")
-	isGit := err == nil
+	// A submodule may be called HEAD, too.
+	head, err := root.Lstat(folder + "/HEAD")
+	isGit := err == nil && head.Mode().IsRegular()
 	if isGit {
 		folders = append(folders, folder)
 	}
