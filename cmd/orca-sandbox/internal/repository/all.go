@@ -10,16 +10,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/gitbox"
+	"github.com/orca-agent-engine/orca-operator/cmd/orca-sandbox/internal/volume"
 	"github.com/orca-agent-engine/orca-operator/controllers/manifest"
 )
 
@@ -60,19 +58,17 @@ func (e *Error) Error() string { return e.Cause }
 // All clones all repositories at the same time and returns the commit of each
 // by the name of its resource. What fails for a passing reason is tried again
 // until the context ends. The error is an *Error, for the first of the failed
-// by name, unless the platform itself failed.
-func All(ctx context.Context, clones []Clone, options Options, log *slog.Logger) (map[string]string, error) {
+// by name, unless the platform itself failed. Nothing stays in the work folder.
+func All(ctx context.Context, clones []Clone, options Options, log *slog.Logger) (commits map[string]string, err error) {
 	if len(clones) == 0 {
 		return map[string]string{}, nil
 	}
-	if err := empty(options.Work); err != nil {
-		return nil, fmt.Errorf("emptying the work folder: %w", err)
+	work, err := volume.OpenEmpty(options.Work)
+	if err != nil {
+		return nil, fmt.Errorf("opening the work folder: %w", err)
 	}
-	defer func() {
-		if err := empty(options.Work); err != nil {
-			log.Error("the work folder could not be emptied", "error", err)
-		}
-	}()
+	defer work.Close()
+	defer func() { err = errors.Join(err, volume.Empty(work)) }()
 	shared, err := newShared(options)
 	if err != nil {
 		return nil, err
@@ -84,7 +80,7 @@ func All(ctx context.Context, clones []Clone, options Options, log *slog.Logger)
 	if err := firstError(results); err != nil {
 		return nil, err
 	}
-	commits := map[string]string{}
+	commits = map[string]string{}
 	for _, r := range results {
 		commits[r.resource] = r.commit
 	}
@@ -164,18 +160,4 @@ func rank(err error) int {
 		return 1
 	}
 	return 0
-}
-
-// empty removes what is in a folder.
-func empty(folder string) error {
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		return err
-	}
-	for _, entry := range entries {
-		if err := os.RemoveAll(filepath.Join(folder, entry.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
 }

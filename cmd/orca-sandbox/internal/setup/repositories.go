@@ -34,14 +34,9 @@ func clone(ctx context.Context, document manifest.Setup, p plan, tree *sealed.Tr
 	if err != nil {
 		return nil, err
 	}
-	work, err := volume.OpenEmpty(options.Work)
-	if err != nil {
-		return nil, fmt.Errorf("opening the work folder: %w", err)
-	}
-	defer work.Close()
 	shared := repository.Options{Work: options.Work, ExtraCA: document.ExtraCA, Proxy: document.Proxy}
 	commits, err := repository.All(ctx, clones, shared, log)
-	if err := errors.Join(err, volume.Empty(work)); err != nil {
+	if err != nil {
 		return nil, repositoryFailure(ctx, err)
 	}
 	return commits, nil
